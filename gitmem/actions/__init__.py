@@ -1,0 +1,1 @@
+"""One use case per file; each takes the edges it needs as arguments."""

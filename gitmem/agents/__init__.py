@@ -1,0 +1,1 @@
+"""What each agent's workspace looks like on disk."""

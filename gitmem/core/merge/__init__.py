@@ -1,0 +1,1 @@
+"""Three versions of a file become one: pure, deterministic and symmetric functions."""

@@ -1,0 +1,1 @@
+"""One outside thing each: git, files, locks, the watcher, the network, settings."""

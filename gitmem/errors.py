@@ -1,0 +1,118 @@
+"""The tree of errors. Each owns an exit code and, where it helps, a hint naming the next command.
+
+GitmemError               1   something failed; the message says what and where
+├── UsageError            2   the words of a command are off
+├── PartlyDone            3   some of it was done; the message names what was not
+├── NeedsDecision         4   a person must decide
+│   ├── Conflict              a change cannot be undone cleanly; carries the conflicting texts
+│   └── SessionInUse          an agent holds the session in memory
+├── NoWorkspace          10   no gitmem workspace here
+├── WorkspaceLocked      11   another gitmem holds this workspace
+├── RepositoryRefused     1   an object format, extension or damage that we do not write to
+├── RepositoryBusy        1   somebody else holds a lock of the repository
+├── UnsafePath            1   a path that leaves its root, or that we never write
+├── NotFound              1   no such commit, path, session or remote
+├── ConfigError           2   a settings file or variable is wrong
+└── RemoteError           1   network trouble; its `state` tells which kind
+"""
+
+from collections.abc import Sequence
+
+
+class GitmemError(Exception):
+    """Base of all errors that gitmem raises on purpose.
+
+    Args:
+        message: What went wrong and where, in one sentence without a final full stop.
+        hint: What to do next, naming a command where one helps.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(GitmemError):
+    """The words of a command are off."""
+
+    exit_code = 2
+
+
+class ConfigError(GitmemError):
+    """A settings file, option or environment variable holds something unusable."""
+
+    exit_code = 2
+
+
+class PartlyDone(GitmemError):  # noqa: N818  (an outcome, named as the exit code is documented)
+    """Some of what was asked for was done; the message names what was not."""
+
+    exit_code = 3
+
+
+class NeedsDecision(GitmemError):  # noqa: N818
+    """Nothing was done, because a person must decide."""
+
+    exit_code = 4
+
+
+class Conflict(NeedsDecision):
+    """A change cannot be undone or merged cleanly.
+
+    Args:
+        message: What was refused.
+        details: The conflicting texts, one printable block each.
+        hint: What to do next.
+    """
+
+    def __init__(self, message: str, details: Sequence[str] = (), hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.details = tuple(details)
+
+
+class SessionInUse(NeedsDecision):
+    """An agent probably holds the session in memory and would write its own version over ours."""
+
+
+class NoWorkspace(GitmemError):  # noqa: N818
+    """There is no gitmem workspace at or above the given directory."""
+
+    exit_code = 10
+
+
+class WorkspaceLocked(GitmemError):  # noqa: N818
+    """Another gitmem process holds this workspace."""
+
+    exit_code = 11
+
+
+class RepositoryRefused(GitmemError):  # noqa: N818
+    """The repository has a format, an extension or a damage that we refuse to write to."""
+
+
+class RepositoryBusy(GitmemError):  # noqa: N818
+    """Somebody else holds a lock file of the repository; trying again later may help."""
+
+
+class UnsafePath(GitmemError):  # noqa: N818
+    """A path leaves its root, passes a symbolic link, or has a name that we never write."""
+
+
+class NotFound(GitmemError):  # noqa: N818
+    """No such commit, path, session or remote."""
+
+
+class RemoteError(GitmemError):
+    """Talking to a remote failed.
+
+    Args:
+        state: One of `offline`, `auth`, `missing`, `refused`, `diverged`, `timeout`, `protocol`.
+        message: What happened, never with a password or token in it.
+        hint: What to do next.
+    """
+
+    def __init__(self, state: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.state = state
