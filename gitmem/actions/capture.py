@@ -1,0 +1,231 @@
+"""From paths that may have changed to commits: the one place where what is on disk becomes history.
+
+The working tree is the truth and is never written here (invariant I1). A batch is read, judged, grouped by what happened, and
+committed group by group with compare-and-swap on the branch (gitstore, section 3).
+"""
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from gitmem.core import guard
+from gitmem.core.classify import classify, describe_run_state, first_commit, folded
+from gitmem.core.model import Change, CommitInfo, File, Finding, Snapshot, TreePath
+from gitmem.edges import inflight, tip
+from gitmem.edges.batch import Batch, holds_run_state, noteworthy, read_batch
+from gitmem.edges.files import Signature
+from gitmem.edges.gitindex import Moved
+from gitmem.edges.objects import blob_sha
+from gitmem.edges.opened import IGNORE_FILE, Opened, missing_root
+from gitmem.edges.tip import Tip
+from gitmem.edges.trees import Entry
+from gitmem.errors import RepositoryBusy
+
+_RACES = 10
+"""How often a commit starts again because somebody else moved the branch meanwhile."""
+_FRESH = 2.0
+"""Seconds: a file written this recently may change again within its clock tick, so its signature proves nothing."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a capture did and what it left alone.
+
+    Attributes:
+        commits: Made now, oldest first, in-flight ones included.
+        moved: What became of each committed path, for the index.
+        waiting: Paths a writer is in the middle of.
+        held: Paths whose removal is held back until `gitmem confirm`.
+        findings: What a person may want to know.
+        operation: The person's git operation that makes commits go to the pending ref.
+        missing: A root that is not there; nothing was captured.
+    """
+
+    commits: tuple[CommitInfo, ...] = ()
+    moved: Mapping[TreePath, Moved] = field(default_factory=dict)
+    waiting: frozenset[TreePath] = frozenset()
+    held: tuple[TreePath, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    operation: str | None = None
+    missing: str | None = None
+
+
+class Capture:
+    """Captures one open workspace; remembers what it has seen so that a scan reads only what changed."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._repo = opened.repo
+        self._seen: dict[TreePath, Signature] = {}
+        self._base: str | None = None
+        self._files: dict[TreePath, Entry] = {}
+        self._phases: dict[TreePath, list[File]] = {}
+
+    def scan(self) -> frozenset[TreePath]:
+        """Every path that may differ from the last commit: stat against what was seen, no reading.
+
+        Files seen too recently to trust their times count as dirty; so do tracked files that are gone.
+        """
+        self._opened.reload_patterns()
+        self._sync(tip.current(self._opened))
+        dirty: set[TreePath] = set()
+        present: set[TreePath] = set()
+        for path, signature in self._opened.walk():
+            present.add(path)
+            if self._seen.get(path) != signature and noteworthy(self._opened.classify(path)):
+                dirty.add(path)
+        return frozenset(dirty | (self._files.keys() - present))
+
+    def peek(self, path: TreePath) -> None:
+        """Remember a session's run state now, before the next phase of the turn overwrites it.
+
+        An agent saves the phases of a turn milliseconds apart; only bytes read at once can bring back an earlier iteration after
+        a crash (memory-format, section 2.6).
+        """
+        file = self._opened.read(path).file
+        if file is not None and holds_run_state(self._opened.classify(path), file):
+            phases = self._phases.setdefault(path, [])
+            if phases[-1:] != [file]:
+                phases.append(file)
+
+    def run(
+        self, paths: Iterable[TreePath], *, overdue: Collection[TreePath] = (), allow_loss: bool = False
+    ) -> Outcome:
+        """Commit what really changed among `paths`.
+
+        Args:
+            paths: Candidates; a directory stands for everything below it.
+            overdue: Paths that have waited long enough: taken as they are, flagged when torn.
+            allow_loss: Commit a mass deletion too (`gitmem confirm`).
+
+        Raises:
+            RepositoryBusy: A lock of the repository is held, or others keep moving the branch.
+            RepositoryRefused: The repository is damaged.
+        """
+        missing = missing_root(self._opened.workspace)
+        if missing is not None:
+            return Outcome(missing=str(missing))
+        made: list[CommitInfo] = []
+        with self._opened.writing():
+            for _ in range(_RACES):
+                outcome = self._attempt(frozenset(paths), frozenset(overdue), made, allow_loss=allow_loss)
+                if outcome is not None:
+                    return outcome
+        raise RepositoryBusy("the branch kept moving while we committed", "Try again: gitmem notify")
+
+    def _attempt(
+        self,
+        paths: frozenset[TreePath],
+        overdue: frozenset[TreePath],
+        made: list[CommitInfo],
+        *,
+        allow_loss: bool,
+    ) -> Outcome | None:
+        """One try; None when somebody moved the branch. Commits go to `made`, whatever comes after them."""
+        target = tip.current(self._opened)
+        self._sync(target)
+        batch = read_batch(self._opened, self._files, self._expand(paths, target), overdue)
+        held = () if allow_loss else self._hold_back(batch)
+        made += self._commit_run_state(batch)
+        for snapshot in self._snapshots(batch, target):
+            commit = tip.commit(self._opened, snapshot, target)
+            if commit is None:
+                return None
+            made.append(commit)
+            target = replace(target, sha=commit.sha, base=commit.sha, pending=None)
+        moved = self._remember(batch, target)
+        return Outcome(
+            commits=tuple(made),
+            moved={} if target.operation else moved,
+            waiting=frozenset(batch.waiting),
+            held=held,
+            findings=tuple(batch.findings),
+            operation=target.operation,
+        )
+
+    def _sync(self, target: Tip) -> None:
+        """Learn the tree the next commit starts from, when it is not the one we made."""
+        if target.base != self._base or not self._files:
+            self._files = self._repo.files(target.base)
+            self._base = target.base
+            self._seen.clear()
+
+    def _expand(self, paths: frozenset[TreePath], target: Tip) -> frozenset[TreePath]:
+        """Directories become what is and what was below them; files a person's merge left in conflict drop out."""
+        if IGNORE_FILE in paths:
+            self._opened.reload_patterns()
+        layout = self._opened.workspace.layout
+        folders = tuple(
+            f"{path}/" if path else "" for path in paths if path not in self._files and layout.disk(path).is_dir()
+        )
+        gone = tuple(f"{path}/" for path in paths if path not in self._files)
+        below = {path for path in self._files if path.startswith(gone)} if gone else set()
+        if folders:
+            below |= {path for path, _ in self._opened.walk() if path.startswith(folders)}
+        conflicted = tip.unmerged(self._opened) if target.operation else frozenset()
+        if target.pending is not None:
+            below |= self._pending_paths(target)
+        return frozenset((paths | below) - conflicted)
+
+    def _pending_paths(self, target: Tip) -> set[TreePath]:
+        return self._repo.files(target.pending).keys() | self._files.keys()
+
+    def _hold_back(self, batch: Batch) -> tuple[TreePath, ...]:
+        """Take a mass deletion out of the batch: an unmounted or emptied folder is a state, not a change (gitstore, 3.6)."""
+        lost = {path for path, change in batch.changes.items() if change.new is None or _emptied(change)}
+        if not lost:
+            return ()
+        disk = self._opened.workspace.layout.disk
+        gone = lost | {path for path in self._files if not os.path.lexists(disk(path))}
+        if not guard.mass_loss({path: self._opened.classify(path) for path in self._files}, gone):
+            return ()
+        for path in lost:
+            del batch.changes[path]
+        return tuple(sorted(lost))
+
+    def _commit_run_state(self, batch: Batch) -> list[CommitInfo]:
+        """Commit the phases seen since the last batch, then the state on disk, on the in-flight ref."""
+        versions: dict[TreePath, list[File]] = {path: list(files) for path, files in self._phases.items()}
+        for path, file in batch.run_state.items():
+            if versions.setdefault(path, [])[-1:] != [file]:
+                versions[path].append(file)
+        messages = {path: [describe_run_state(path, file) for file in files] for path, files in versions.items()}
+        made = inflight.record(self._opened, versions, messages)
+        self._phases.clear()
+        return made
+
+    def _snapshots(self, batch: Batch, target: Tip) -> list[Snapshot]:
+        changes = list(batch.changes.values())
+        agent = self._opened.workspace.layout.agent
+        if target.base is None:
+            return [first_commit(changes, self._opened.classify, agent=agent)]
+        if target.pending is not None:
+            return [folded(changes, target.pending)]
+        return [_flag_torn(snapshot, batch.torn) for snapshot in classify(changes, self._opened.classify, agent=agent)]
+
+    def _remember(self, batch: Batch, target: Tip) -> dict[TreePath, Moved]:
+        """Update what is known of the tree and the disk; tells what moved."""
+        moved: dict[TreePath, Moved] = {}
+        for path, change in batch.changes.items():
+            old = self._files.pop(path, None)
+            new = None if change.new is None else Entry(change.new.mode, blob_sha(change.new.data))
+            if new is not None:
+                self._files[path] = new
+            moved[path] = Moved(old, new)
+        self._base = target.base
+        horizon = (self._opened.clock() - _FRESH) * 1e9
+        for path, signature in batch.signatures.items():
+            if signature.mtime_ns < horizon:
+                self._seen[path] = signature
+        return moved
+
+
+def _emptied(change: Change) -> bool:
+    return change.old is not None and bool(change.old.data) and change.new is not None and not change.new.data
+
+
+def _flag_torn(snapshot: Snapshot, torn: Collection[TreePath]) -> Snapshot:
+    """Say in the commit which of its files were taken in the middle of a write (gitstore, 3.3)."""
+    flags = tuple(("Gitmem-Torn", path) for path in sorted(snapshot.files) if path in torn)
+    message = replace(snapshot.message, trailers=snapshot.message.trailers + flags)
+    return replace(snapshot, message=message) if flags else snapshot

@@ -1,0 +1,162 @@
+"""Going back: the inverse of a commit alone, or files as they were (gitstore, section 6).
+
+Both only plan: they compute a snapshot from what is committed. Applying it is a transaction; showing it is a dry run.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from gitmem.core.checkpoint import has_run_state
+from gitmem.core.merge.inverse import inverse
+from gitmem.core.model import Change, CommitInfo, File, Kind, Message, PathClass, Snapshot, TreePath
+from gitmem.edges import process, tip, transaction
+from gitmem.edges.opened import Opened
+from gitmem.errors import Conflict, NotFound, SessionInUse, UsageError
+
+_CURSOR_UNIT = ("memory/history.jsonl", "memory/.cursor", "memory/.dream_cursor")
+"""Three files that are merged as one (merge.md, section 2.2)."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A change that could be made.
+
+    Attributes:
+        snapshot: What to commit and install; its files are only those that would change.
+        changes: The same as before and after, for a diff.
+    """
+
+    snapshot: Snapshot
+    changes: tuple[Change, ...]
+
+
+def plan_revert(opened: Opened, commits: Sequence[CommitInfo]) -> Plan:
+    """The inverse of commits, each alone, later edits kept.
+
+    Args:
+        opened: The workspace; everything on disk is committed.
+        commits: What to take back; the newest first is undone first whatever their order here.
+
+    Raises:
+        Conflict: Something cannot be undone cleanly; nothing is planned, the conflicting texts are attached.
+        UsageError: A merge or the first commit.
+    """
+    head = tip.current(opened).base
+    now: dict[TreePath, File | None] = {}
+    for commit in sorted(commits, key=lambda item: item.time, reverse=True):
+        now |= _inverse_of(opened, commit, now, head)
+    names = " ".join(f"{commit.kind} {commit.sha[:8]}" for commit in commits)
+    files = _changed(opened, head, now)
+    body = (*(f"Takes back: {commit.subject}" for commit in commits), "Later changes are kept; cursors do not go back.")
+    trailers = tuple(("Gitmem-Reverts", commit.sha) for commit in commits)
+    scope = f" ({', '.join(sorted(files))})" if 0 < len(files) <= 3 else f" ({len(files)} files)"
+    message = Message(Kind.REVERT, f"revert: undo {names}{scope}", body, trailers)
+    return _plan(opened, head, Snapshot(message, files))
+
+
+def _inverse_of(
+    opened: Opened, commit: CommitInfo, now: dict[TreePath, File | None], head: str | None
+) -> dict[TreePath, File | None]:
+    if len(commit.parents) != 1:
+        what = "a merge" if commit.parents else "the first commit"
+        raise UsageError(f"{commit.sha[:8]} is {what}: there is no single change to take back")
+    repo, parent = opened.repo, commit.parents[0]
+    paths = {change.path for change in repo.changes(commit.sha)}
+    if paths & set(_CURSOR_UNIT):
+        paths |= set(_CURSOR_UNIT)
+    current = {path: now[path] if path in now else repo.file(head, path) for path in paths}
+    merged = inverse(
+        opened.classify,
+        before=_present({path: repo.file(parent, path) for path in paths}),
+        commit=_present({path: repo.file(commit.sha, path) for path in paths}),
+        now=_present(current),
+    )
+    if merged.conflicts:
+        raise Conflict(
+            f"{commit.sha[:8]} ({commit.subject}) cannot be taken back cleanly: later changes touch the same texts",
+            [str(conflict) for conflict in merged.conflicts],
+            "Nothing was changed. Revert the later commits first, or: gitmem restore PATH --at WHEN",
+        )
+    return dict(merged.files)
+
+
+def _present(files: dict[TreePath, File | None]) -> dict[TreePath, File]:
+    return {path: file for path, file in files.items() if file is not None}
+
+
+def plan_restore(opened: Opened, paths: Sequence[TreePath], at: CommitInfo, *, exact: bool = False) -> Plan:
+    """Files as they were at a commit. Cursors stay where they are: numbers are never used twice.
+
+    Args:
+        opened: The workspace; everything on disk is committed.
+        paths: Files or folders; the empty string is the whole workspace.
+        at: The commit to take them from.
+        exact: Also remove files of a folder that did not exist then.
+
+    Raises:
+        NotFound: A path did not exist then.
+    """
+    repo = opened.repo
+    head = tip.current(opened).base
+    then, now = repo.files(at.sha), repo.files(head)
+    wanted: dict[TreePath, File | None] = {}
+    for path in paths:
+        below = tuple(name for name in then if _is_below(name, path))
+        if not below:
+            raise NotFound(f"{path} did not exist at {at.sha[:8]}", f"See where it did: gitmem log -- {path}")
+        wanted |= {name: repo.read(then[name]) for name in below}
+        if exact:
+            wanted |= {name: None for name in now if _is_below(name, path) and name not in then}
+    files = _changed(opened, head, {k: v for k, v in wanted.items() if opened.classify(k) is not PathClass.CURSOR})
+    names = ", ".join(path or "." for path in paths)
+    body = (f"As it was at {at.sha[:8]}: {at.subject}",)
+    message = Message(Kind.RESTORE, f"restore({names}): as of {at.sha[:8]}", body, (("Gitmem-Restored-From", at.sha),))
+    return _plan(opened, head, Snapshot(message, files))
+
+
+def _is_below(name: TreePath, path: TreePath) -> bool:
+    return not path or name == path or name.startswith(path.rstrip("/") + "/")
+
+
+def _changed(opened: Opened, head: str | None, wanted: dict[TreePath, File | None]) -> dict[TreePath, File | None]:
+    return {path: file for path, file in wanted.items() if opened.repo.file(head, path) != file}
+
+
+def _plan(opened: Opened, head: str | None, snapshot: Snapshot) -> Plan:
+    changes = tuple(
+        Change(path, opened.repo.file(head, path), file) for path, file in sorted(snapshot.files.items())
+    )
+    return Plan(snapshot, changes)
+
+
+def check_in_use(opened: Opened, paths: Collection[TreePath]) -> None:
+    """Refuse to change sessions that an agent probably holds in memory: it would write its own version over ours.
+
+    Raises:
+        SessionInUse: Names the session and why.
+    """
+    running = process.running((*opened.workspace.layout.processes, *opened.settings.agent_process))
+    for path in sorted(paths):
+        if opened.classify(path) is not PathClass.SESSION:
+            continue
+        reading = opened.read(path)
+        if reading.file is None or reading.signature is None:
+            continue
+        age = opened.clock() - reading.signature.mtime_ns / 1e9
+        hint = "Stop the agent first, or say --force."
+        if has_run_state(reading.file.data):
+            raise SessionInUse(f"{path} is in the middle of a turn", hint)
+        if running or (running is None and age < opened.settings.session_hot):
+            raise SessionInUse(f"{path} may be held in memory by the agent (last saved {age:.0f} s ago)", hint)
+
+
+def apply(opened: Opened, plan: Plan, *, force: bool = False) -> CommitInfo:
+    """Carry out a plan: one commit, on disk and in history together.
+
+    Raises:
+        SessionInUse: An agent probably holds one of the sessions, and `force` is not set.
+        RepositoryBusy: Something changed since the plan was made.
+    """
+    if not force:
+        check_in_use(opened, plan.snapshot.files.keys())
+    return transaction.apply(opened, plan.snapshot, action=plan.snapshot.message.kind)

@@ -1,0 +1,37 @@
+"""Writing gitmem's own small files (state, records, refs) so that they survive a crash whole."""
+
+import os
+from pathlib import Path
+
+from gitmem.edges import syscalls
+
+
+def write_new(path: Path, data: bytes, mode: int) -> None:
+    """Write a file and flush it to the disk; a crash in between may leave a part of it."""
+    _write(path, data, mode)
+
+
+def append(path: Path, data: bytes, mode: int) -> None:
+    """Add bytes to the end of a file in one write; not flushed."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, mode)
+    try:
+        syscalls.write_all(descriptor, data, path)
+    finally:
+        os.close(descriptor)
+
+
+def replace(path: Path, data: bytes, mode: int) -> None:
+    """Put a file in place whole: either the old bytes or the new ones are there at any instant."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    _write(temporary, data, mode)
+    syscalls.replace(temporary, path)
+    syscalls.fsync_dir(path.parent)
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    try:
+        syscalls.write_all(descriptor, data, path)
+        syscalls.fsync(descriptor, path)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,90 @@
+"""Keeping a person's `git status` clean: the index learns what we committed, although no commit uses it.
+
+Only entries that still are as the branch had them before our commit are moved on; whatever a person has staged stays (B60). A held
+lock means later, never waiting and never stealing (gitstore, section 1).
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dulwich.file import FileLocked
+from dulwich.index import ConflictedIndexEntry, Index, IndexEntry, locked_index
+from dulwich.objects import ObjectID
+
+from gitmem.core.model import TreePath
+from gitmem.edges.repo import Repository
+from gitmem.edges.trees import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What one path was on the branch before our commits and is after them."""
+
+    old: Entry | None
+    new: Entry | None
+
+
+def refresh(repo: Repository, moved: Mapping[TreePath, Moved], outside: frozenset[str]) -> bool:
+    """Bring the index entries of committed paths up to date.
+
+    Args:
+        repo: The repository.
+        moved: The paths to bring up to date.
+        outside: First path parts that lie outside the working tree (mapped roots): their entries are marked skip-worktree,
+            so that git does not report them as deleted.
+
+    Returns:
+        False when the index is locked or unreadable; nothing was changed and it is to be tried again later.
+    """
+    path = repo.git.control / "index"
+    try:
+        with locked_index(str(path)) as index:
+            for name, change in moved.items():
+                _move(index, os.fsencode(name), change, hidden=name.partition("/")[0] in outside)
+    except (FileLocked, ValueError, AssertionError):
+        return False
+    path.chmod(0o600)
+    return True
+
+
+def behind(repo: Repository, head: str | None) -> dict[TreePath, Moved]:
+    """Every path whose index entry is not the branch's. For a repository of our own, where nobody else commits."""
+    files = repo.files(head)
+    known = _entries(repo.git.control / "index")
+    found = {path: Moved(known.get(path), entry) for path, entry in files.items() if known.get(path) != entry}
+    return found | {path: Moved(entry, None) for path, entry in known.items() if path not in files}
+
+
+def _entries(path: Path) -> dict[TreePath, Entry]:
+    if not path.exists():
+        return {}
+    index = Index(str(path))
+    return {
+        os.fsdecode(name): Entry(entry.mode, entry.sha.decode("ascii"))
+        for name, entry in index.items()
+        if isinstance(entry, IndexEntry)
+    }
+
+
+def _move(index: Index, name: bytes, change: Moved, *, hidden: bool) -> None:
+    present = index[name] if name in index else None
+    if isinstance(present, ConflictedIndexEntry):
+        return
+    known = None if present is None else Entry(present.mode, present.sha.decode("ascii"))
+    if known != change.old and known != change.new:
+        return
+    if change.new is None:
+        if present is not None:
+            del index[name]
+        return
+    entry = _unchecked(change.new)
+    entry.set_skip_worktree(hidden)
+    index[name] = entry
+
+
+def _unchecked(entry: Entry) -> IndexEntry:
+    """An entry without cached times: git compares the content itself at its next look and fills them in."""
+    sha = ObjectID(entry.sha.encode("ascii"))
+    return IndexEntry(ctime=0, mtime=0, dev=0, ino=0, mode=entry.mode, uid=0, gid=0, size=0, sha=sha)

@@ -1,0 +1,172 @@
+"""Changing files on disk and history together: all of it, or nothing, also across a crash.
+
+Order: store the commit, record the operation, install each file (only over the bytes that were committed), move the ref, forget
+the record. A crash before the record leaves the old state; after it, the next start finishes the rest (gitstore, section 8).
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from gitmem.core import checkpoint
+from gitmem.core.model import CommitInfo, File, PathClass, Snapshot, TreePath
+from gitmem.edges import files, inflight, journal, tip
+from gitmem.edges.journal import Operation
+from gitmem.edges.opened import Opened
+from gitmem.edges.tip import Tip
+from gitmem.errors import NeedsDecision, RepositoryBusy
+
+_AGENT_PATIENCE = 1.0
+"""Seconds to wait for the agent's own session lock (merge.md, section 5); then later, rather than in its way."""
+
+
+def apply(
+    opened: Opened, snapshot: Snapshot, *, action: str, remove: Mapping[TreePath, File] | None = None
+) -> CommitInfo:
+    """Make a snapshot true on disk and in history.
+
+    Args:
+        opened: The workspace. What is on disk must be committed already.
+        snapshot: The files to change, as they belong in the tree, and the message.
+        action: Name for the journal.
+        remove: Files outside the tree to remove from the disk, with the bytes they must still have.
+
+    Raises:
+        RepositoryBusy: A file or the branch changed since it was committed; nothing was done, try again.
+        NeedsDecision: A person is in the middle of a merge or the like.
+    """
+    with opened.writing(), agent_lock(opened, snapshot.files):
+        target = tip.current(opened)
+        if target.operation is not None:
+            raise NeedsDecision(
+                f"a {target.operation} is in progress in this repository", "Finish or abort it first, then try again."
+            )
+        steps = [_step(opened, target, path, file) for path, file in _ordered(opened, snapshot)]
+        steps += [(path, file, None) for path, file in (remove or {}).items()]
+        stamp = opened.stamp()
+        sha = tip.write(opened, snapshot.files, opened.render(snapshot.message), target, stamp)
+        operation = Operation(action, target.ref, target.sha, sha, tuple(snapshot.files), tuple(remove or ()))
+        record = journal.begin(opened.repo.git, operation)
+        _install_all(opened, steps, record)
+        if not opened.repo.move(target.ref, target.sha, sha, stamp):
+            _roll_back(opened, steps)
+            journal.done(record)
+            raise RepositoryBusy(f"{target.ref} was moved meanwhile; nothing was changed", "Try again.")
+        journal.done(record)
+        return opened.repo.info(sha)
+
+
+_Step = tuple[TreePath, File | None, File | None]
+"""A path, what must be on disk now, what shall be there."""
+
+
+def _ordered(opened: Opened, snapshot: Snapshot) -> list[tuple[TreePath, File | None]]:
+    """Cursors last: a crash in between may repeat work, never skip it."""
+    return sorted(snapshot.files.items(), key=lambda item: (opened.classify(item[0]) is PathClass.CURSOR, item[0]))
+
+
+def _step(opened: Opened, target: Tip, path: TreePath, new: File | None) -> _Step:
+    committed = opened.repo.file(target.base, path)
+    disk = opened.read(path).file
+    if committed_form(opened, path, disk) != committed:
+        raise RepositoryBusy(f"{path} changed meanwhile; nothing was changed", "Try again.")
+    return path, disk, _live_form(opened, path, disk, new)
+
+
+def committed_form(opened: Opened, path: TreePath, disk: File | None) -> File | None:
+    """A file as it belongs in the tree: sessions without their machine-local fields."""
+    if disk is None or opened.classify(path) is not PathClass.SESSION:
+        return disk
+    return replace(disk, data=checkpoint.strip(disk.data))
+
+
+def _live_form(opened: Opened, path: TreePath, disk: File | None, new: File | None) -> File | None:
+    """A file as it belongs on disk: the session's machine-local fields put back, where it still has any."""
+    if disk is None or new is None or opened.classify(path) is not PathClass.SESSION:
+        return new
+    return replace(new, data=checkpoint.overlay(new.data, disk.data))
+
+
+def _install_all(opened: Opened, steps: list[_Step], record: Path) -> None:
+    for number, step in enumerate(steps):
+        if not _install(opened, *step):
+            _roll_back(opened, steps[:number])
+            journal.done(record)
+            raise RepositoryBusy(f"{step[0]} was written meanwhile; nothing was changed", "Try again.")
+
+
+def _install(opened: Opened, path: TreePath, expected: File | None, new: File | None) -> bool:
+    if expected == new:
+        return True
+    root, below = opened.workspace.layout.place(path)
+    return files.install(root, below, expected, new).ok
+
+
+def _roll_back(opened: Opened, steps: list[_Step]) -> None:
+    """Put back what was installed. A file that its writer changed since is left to it: the next capture commits that."""
+    for path, expected, new in reversed(steps):
+        _install(opened, path, new, expected)
+
+
+def finish(opened: Opened, record: Path, operation: Operation) -> CommitInfo | None:
+    """Finish an operation that a crash interrupted.
+
+    Files that still are as before are installed; files that somebody wrote since are left to the next capture, so their text is
+    kept on top. The ref moves if nobody moved it.
+
+    Returns:
+        The operation's commit, where it is on the branch now; None when the branch went elsewhere.
+    """
+    repo = opened.repo
+    with opened.writing(), agent_lock(opened, operation.paths):
+        for path in operation.paths:
+            old, new = repo.file(operation.old, path), repo.file(operation.new, path)
+            disk = opened.read(path).file
+            if committed_form(opened, path, disk) == old:
+                _install(opened, path, disk, _live_form(opened, path, disk, new))
+        for path in operation.removed:
+            disk = opened.read(path).file
+            if disk == inflight.newest(opened, path):
+                _install(opened, path, disk, None)
+        current = repo.refs.read(operation.ref)
+        moved = current == operation.new or (
+            current == operation.old and repo.move(operation.ref, operation.old, operation.new, opened.stamp())
+        )
+        journal.done(record)
+    return repo.info(operation.new) if moved else None
+
+
+@contextmanager
+def agent_lock(opened: Opened, paths: Mapping[TreePath, object] | tuple[TreePath, ...]) -> Iterator[None]:
+    """Hold the agent's session lock while sessions are changed, where it has one.
+
+    Raises:
+        RepositoryBusy: The agent is writing.
+    """
+    lock = opened.workspace.layout.session_lock
+    if lock is None or not lock.parent.is_dir() or all(opened.classify(p) is not PathClass.SESSION for p in paths):
+        yield
+        return
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        _take(descriptor, lock)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int, lock: Path) -> None:
+    deadline = time.monotonic() + _AGENT_PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise RepositoryBusy(f"the agent holds {lock}: it is saving a session", "Try again.") from None
+            time.sleep(0.02)
+        else:
+            return
