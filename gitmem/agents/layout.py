@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.core.model import PathClass, TreePath
-from gitmem.core.paths import NATIVE_RULES, Rules, classify_path
+from gitmem.core.paths import NATIVE_RULES, Rules, classify_path, descend
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,17 @@ class Layout:
         if prefix:
             return f"{prefix}/{below}"
         return None if below.partition("/")[0] in self.mapped else below
+
+    def from_disk(self, place: Path) -> TreePath | None:
+        """The tree path of a file on disk; None for one outside every root."""
+        for prefix, root in (*self.mapped.items(), ("", self.directory)):
+            if place.is_relative_to(root):
+                return self.tree_path(prefix, place.relative_to(root).as_posix())
+        return None
+
+    def descend(self, below: TreePath) -> bool:
+        """Whether a folder of the workspace may hold files worth keeping."""
+        return descend(below, self.rules)
 
     def classify(self, path: TreePath) -> PathClass:
         """What a tree path means."""

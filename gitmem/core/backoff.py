@@ -17,7 +17,8 @@ class Backoff:
     """How a remote's recent tries went, and when the next one is due.
 
     Network trouble, timeouts and refusals are tried again after 5 s, doubling up to 10 minutes: a server that
-    refuses may be busy only (B59). What needs a person is tried again when something changed, or after 15 minutes.
+    refuses may be busy only (B59). What needs a person is tried again when something changed, or after 15
+    minutes.
 
     Attributes:
         failures: Tries in a row that failed.
@@ -37,8 +38,8 @@ class Backoff:
         Args:
             state: The `RemoteError.state`.
             now: Seconds of any steady clock.
-            jitter: 0 to 1, from a source of randomness: stretches the pause by up to a quarter, so that two machines
-                that failed together do not come back together.
+            jitter: 0 to 1, from a source of randomness: stretches the pause by up to a quarter, so that two
+                machines that failed together do not come back together.
         """
         failures = self.failures + 1
         pause = WAITING if state in _NEEDS_CHANGE else min(FIRST * 2 ** min(failures - 1, 16), LONGEST)

@@ -31,8 +31,9 @@ def is_ancestor(node: Node, ancestor: str, descendant: str) -> bool:
 def unsent(node: Node, wants: Iterable[str], haves: Collection[str]) -> list[str]:
     """Commits that are reachable from `wants` and not from `haves`, parents before children.
 
-    The search ends where only commits of the other side are left to look at, so its cost follows what is new, not
-    the length of history. Under clock skew it may name commits that the other side has; it never misses one.
+    The search ends where only commits of the other side are left to look at, so its cost follows what is
+    new, not the length of history. Under clock skew it may name commits that the other side has; it never
+    misses one.
 
     Args:
         node: The commit graph.

@@ -1,8 +1,9 @@
 """Addresses of remotes: parsed, checked and shown without secrets.
 
-What an address may be is decided here and nowhere else: a local path, `file:`, `ssh:` (also as `git@host:path`),
-`http:`, `https:` or `git:`. Anything that would run a program (`ext::`), be taken for an option (`-x`) or carry a
-password is refused (gitstore, section 1; merge.md, section 5: the token is never in the URL).
+What an address may be is decided here and nowhere else: a local path, `file:`, `ssh:` (also as
+`git@host:path`), `http:`, `https:` or `git:`. Anything that would run a program (`ext::`), be taken for an
+option (`-x`) or carry a password is refused (gitstore, section 1; merge.md, section 5: the token is never
+in the URL).
 """
 
 import re
@@ -90,8 +91,8 @@ def parse(text: str) -> RemoteUrl:
     """Check an address.
 
     Raises:
-        UsageError: It is empty, dangerous, of an unknown kind, or carries a password or token (which the message
-            does not repeat).
+        UsageError: It is empty, dangerous, of an unknown kind, or carries a password or token (which the
+            message does not repeat).
     """
     if not text or text != text.strip() or _CONTROL.search(text):
         raise UsageError(
@@ -180,18 +181,26 @@ def _check_user(url: RemoteUrl, user: str) -> None:
 
 
 def shown(text: str) -> str:
-    """An address that may be wrong or hold a secret, fit for a message.
+    """An address that may be wrong or hold a secret, fit for a message: rather too little than too much.
 
-    A query and, where a password may stand, all before the last `@` are left out: rather too much than too little.
+    A query is left out and, where a password may stand, all before the last `@`.
     """
-    clean = _CONTROL.sub("", text.split("?", 1)[0].split("#", 1)[0])
-    before, _, rest = clean.rpartition("@")
+    before, _, rest = _CONTROL.sub("", text).rpartition("@")
+    if before and any(mark in before for mark in "?#"):
+        rest = "***"
+    rest = rest.split("?", 1)[0].split("#", 1)[0]
     scheme, slashes, _ = before.partition("://")
     if slashes:
         return f"{scheme}://***@{rest}"
-    return f"***@{rest}" if ":" in before else clean
+    return f"***@{rest}" if ":" in before else f"{before}@{rest}" if before else rest
 
 
 def redact(text: str) -> str:
     """Any text with the user part of every URL in it replaced by `***`."""
     return _USERINFO.sub("***@", text)
+
+
+def printable(text: str, limit: int = 600) -> str:
+    """Text of a server or program as one redacted line of at most `limit` printable characters."""
+    clean = "".join(c if c.isprintable() else " " for c in redact(text))
+    return " ".join(clean.split())[:limit]

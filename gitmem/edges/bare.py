@@ -51,8 +51,8 @@ def create(path: Path) -> Path:
 def check(path: Path) -> None:
     """See that a push to this path is safe: there is a bare repository, of a format we know.
 
-    A push to a repository with files checked out would move the branch under them, and the next commit there would undo
-    what was pushed.
+    A push to a repository with files checked out would move the branch under them, and the next commit
+    there would undo what was pushed.
 
     Raises:
         RemoteError: With state `missing` or `refused`.

@@ -1,8 +1,8 @@
 """dulwich's clients, made so that nothing but our own arguments decides what they do.
 
-Each is built by hand without a `config`: dulwich would otherwise take an ssh command, a proxy program, a rewritten
-address or a certificate file from the repository's configuration, which an agent may have written (B98). Proxies and
-certificates come from the user's environment.
+Each is built by hand without a `config`: dulwich would otherwise take an ssh command, a proxy program, a
+rewritten address or a certificate file from the repository's configuration, which an agent may have written
+(B98). Proxies and certificates come from the user's environment.
 """
 
 import os
@@ -82,16 +82,16 @@ class _WithinHost(urllib3.PoolManager):
 
     home: RemoteUrl
 
-    def urlopen(self, method: str, url: str, redirect: bool = True, **kw: Any) -> urllib3.BaseHTTPResponse:  # noqa: FBT001, FBT002  (urllib3's signature)
+    def urlopen(self, method: str, url: str, *args: Any, **kw: Any) -> urllib3.BaseHTTPResponse:
         """See `urllib3.PoolManager.urlopen`; redirects come through here one by one."""
         there = urlsplit(url)
         if there.hostname != self.home.host or (self.home.scheme is Scheme.HTTPS and there.scheme != "https"):
             raise RemoteError(
                 "refused",
-                f"{self.home.host} redirects to {there.scheme}://{there.hostname}, another place than was asked for",
+                f"{self.home.host} redirects to {there.scheme}://{there.hostname}, which is another place",
                 "If that is right, add a remote with the address it redirects to.",
             )
-        return super().urlopen(method, url, redirect, **kw)
+        return super().urlopen(method, url, *args, **kw)
 
 
 class _WithinHostByProxy(_WithinHost, urllib3.ProxyManager):
@@ -118,9 +118,9 @@ def _pool(request: Request, url: RemoteUrl) -> urllib3.PoolManager:
 
 
 def _proxy(url: RemoteUrl) -> str | None:
-    if urllib.request.proxy_bypass_environment(url.netloc):
+    if urllib.request.proxy_bypass(url.netloc):
         return None
-    proxies = urllib.request.getproxies_environment()
+    proxies = urllib.request.getproxies()
     return proxies.get(url.scheme.value) or proxies.get("all")
 
 

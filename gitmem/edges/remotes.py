@@ -1,7 +1,7 @@
 """The record of remotes: where backups go, by name.
 
-It is gitmem's own file beside the repository. The repository's configuration is never asked: an agent, or a copied
-workspace, may have written that (B98).
+It is gitmem's own file beside the repository. The repository's configuration is never asked: an agent, or a
+copied workspace, may have written that (B98).
 """
 
 import json
@@ -56,7 +56,7 @@ def load(git_dir: Path) -> list[Remote]:
     try:
         content = json.loads(path.read_bytes())
         remotes = [
-            Remote(name, remote_url.parse(item["url"]), str(item.get("created", "")))
+            Remote(_checked(name), remote_url.parse(item["url"]), str(item.get("created", "")))
             for name, item in sorted(content["remotes"].items())
         ]
     except FileNotFoundError:
@@ -68,8 +68,6 @@ def load(git_dir: Path) -> list[Remote]:
             f"{path} cannot be read ({type(error).__name__}: {error})",
             "Move it away and add the remotes again.",
         ) from error
-    for remote in remotes:
-        _check_name(remote.name)
     return remotes
 
 
@@ -93,7 +91,8 @@ def get(git_dir: Path, name: str) -> Remote:
 def add(git_dir: Path, name: str, url: str, *, now: datetime | None = None) -> Remote:
     """Add a remote.
 
-    A local path is made absolute first. Whether it lies inside the workspace is the caller's to refuse (`bare.is_inside`).
+    A local path is made absolute first. Whether it lies inside the workspace is the caller's to refuse
+    (`bare.is_inside`).
 
     Args:
         git_dir: The repository.
@@ -104,7 +103,7 @@ def add(git_dir: Path, name: str, url: str, *, now: datetime | None = None) -> R
     Raises:
         UsageError: The name or address is not acceptable, or the name is taken.
     """
-    _check_name(name)
+    _checked(name)
     remotes = {remote.name: remote for remote in load(git_dir)}
     if name in remotes:
         raise UsageError(
@@ -131,12 +130,13 @@ def remove(git_dir: Path, name: str) -> Remote:
     return removed
 
 
-def _check_name(name: str) -> None:
+def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot be the name of a remote",
             "Use up to 64 letters, digits, dots, dashes or underscores.",
         )
+    return name
 
 
 def _absolute(url: RemoteUrl) -> RemoteUrl:

@@ -1,6 +1,5 @@
 """What the processes we start for a transfer may see and use of the user's environment."""
 
-import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +26,7 @@ _NEVER_ASK = {
     "GIT_ASKPASS": "",
     "SSH_ASKPASS": "",
     "SSH_ASKPASS_REQUIRE": "never",
+    "GCM_INTERACTIVE": "never",
     # Error texts are told apart by their English words, also those of a server that takes our language over.
     "LC_MESSAGES": "C",
     "LANGUAGE": "C",
@@ -34,7 +34,7 @@ _NEVER_ASK = {
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a child process: nothing of it can ask a person, point to a repository or hold a password."""
+    """The environment for a child: nothing in it asks a person, names a repository or holds a password."""
     theirs = {
         name: value
         for name, value in ours.items()
@@ -82,9 +82,9 @@ def ca_file(ours: Mapping[str, str], setting: str | None = None) -> str | None:
     found = setting or ours.get("GIT_SSL_CAINFO") or ours.get("SSL_CERT_FILE")
     if not found:
         return None
-    path = os.path.expanduser(found)
-    if not os.path.isfile(path):
+    path = Path(found).expanduser().absolute()
+    if not path.is_file():
         raise ConfigError(
             f"the file of certificates {path} does not exist", "See GIT_SSL_CAINFO and SSL_CERT_FILE."
         )
-    return os.path.abspath(path)
+    return str(path)

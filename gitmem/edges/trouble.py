@@ -1,7 +1,8 @@
 """What went wrong with a transfer, as a `RemoteError` state.
 
-dulwich reports the same trouble differently on each way: the table is merge.md, section 1 (errors). A state decides
-what happens next: the network is tried again soon, a wrong password is not (merge.md, section 5, backoff).
+dulwich reports the same trouble differently on each way: the table is merge.md, section 1 (errors). A state
+decides what happens next: the network is tried again soon, a wrong password is not (merge.md, section 5,
+backoff).
 """
 
 import errno
@@ -16,12 +17,13 @@ from dulwich.file import FileLocked
 
 from gitmem.core import remote_url
 from gitmem.core.remote_url import RemoteUrl, Scheme
+from gitmem.edges.wire import DAMAGED
 from gitmem.errors import GitmemError, RemoteError
 
 _AUTH = re.compile(
     r"permission denied|host key verification failed|too many authentication failures|authentication failed|"
-    r"remote host identification has changed|no supported authentication|access denied to|permission to .* denied|"
-    r"not allowed to push|you are not allowed",
+    r"remote host identification has changed|no supported authentication|access denied to|"
+    r"permission to .* denied|not allowed to push|you are not allowed",
     re.IGNORECASE,
 )
 _MISSING = re.compile(
@@ -79,8 +81,8 @@ _HINTS = {
     "missing": "Check the address with: gitmem remote list. The repository must exist before a push.",
 }
 _LOGIN_HINT = (
-    "Set GITMEM_TOKEN, or put https://USER:TOKEN@HOST into the file `credentials` of gitmem's settings folder "
-    "(mode 0600), or set up a git credential helper."
+    "Set GITMEM_TOKEN, or put https://USER:TOKEN@HOST into the file `credentials` of gitmem's settings "
+    "folder (mode 0600), or set up a git credential helper."
 )
 _SSH_HINT = (
     "Try it by hand: ssh -o BatchMode=yes {host}. The key must be in the ssh agent or without a passphrase."
@@ -92,10 +94,10 @@ def explain(error: Exception, url: RemoteUrl) -> RemoteError:
     """The error to show for what a transfer raised."""
     if isinstance(error, RemoteError):
         return error
-    if isinstance(error, GitmemError):
-        return RemoteError("protocol", str(error), error.hint)
+    if isinstance(error, GitmemError):  # damage in our own repository
+        return RemoteError(DAMAGED, str(error), error.hint)
     state, text = _classify(error)
-    return RemoteError(state, f"{_where(url)}: {_clean(text)}", _hint(state, text, url))
+    return RemoteError(state, f"{_where(url)}: {remote_url.printable(text)}", _hint(state, text, url))
 
 
 def _where(url: RemoteUrl) -> str:
@@ -112,24 +114,25 @@ def _hint(state: str, text: str, url: RemoteUrl) -> str | None:
     return _LOGIN_HINT if url.web else None
 
 
+_BY_TYPE: tuple[tuple[type[Exception], str, str], ...] = (
+    (HTTPUnauthorized, "auth", "the user name and password (or token) were not accepted, or none was given"),
+    (HTTPProxyUnauthorized, "auth", "the proxy wants a user name and password"),
+    (NotGitRepository, "missing", "there is no git repository at this address"),
+    (StrangeHostname, "refused", "the host name looks like an option"),
+    (FileLocked, "refused", "another program holds a lock of the repository there"),
+    (NotImplementedError, "protocol", "the server does not speak git's smart protocol"),
+)
+
+
 def _classify(error: Exception) -> tuple[str, str]:
     """State and sentence for an exception of dulwich, urllib3 or the system."""
+    for kind, state, text in _BY_TYPE:
+        if isinstance(error, kind):
+            return state, text
     match error:
-        case HTTPUnauthorized():
-            return "auth", "the user name and password (or token) were not accepted, or none was given"
-        case HTTPProxyUnauthorized():
-            return "auth", "the proxy wants a user name and password"
-        case NotGitRepository():
-            return "missing", "there is no git repository at this address"
         case SendPackError():
             return "refused", f"the server could not store what was sent: {_first_argument(error)}"
-        case StrangeHostname():
-            return "refused", "the host name looks like an option"
-        case FileLocked():
-            return "refused", "another program holds a lock of the repository there"
-        case NotImplementedError():
-            return "protocol", "the server does not speak git's smart protocol; it answers with files only"
-        case HangupException() | GitProtocolError():
+        case GitProtocolError():
             return _protocol(error)
         case OSError():
             return _system(error)
@@ -161,19 +164,21 @@ def _by_text(text: str) -> str:
 
 def _web(error: BaseException) -> tuple[str, str]:
     """What urllib3 met; it wraps the cause in "too many retries" although there is one try only."""
-    if isinstance(error, urllib3.exceptions.MaxRetryError) and error.reason is not None:
-        return _web(error.reason)
+    if isinstance(error, urllib3.exceptions.MaxRetryError):
+        error = error.reason or error
     if _certificate(error):
         return "auth", f"the server's certificate is not trusted ({error})"
-    if isinstance(error, urllib3.exceptions.NameResolutionError):
-        return "offline", "the host name cannot be resolved"
-    if isinstance(error, urllib3.exceptions.TimeoutError):
-        return "timeout", "the server does not answer"
-    if isinstance(error, (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ProxyError)):
-        return "offline", f"no connection ({_short(error)})"
-    if isinstance(error, urllib3.exceptions.ProtocolError):
-        return "offline", f"the connection broke ({_short(error)})"
-    return "protocol", str(error)
+    match error:
+        case urllib3.exceptions.NameResolutionError():
+            return "offline", "the host name cannot be resolved"
+        case urllib3.exceptions.NewConnectionError() | urllib3.exceptions.ProxyError():
+            return "offline", f"no connection ({_short(error)})"
+        case urllib3.exceptions.TimeoutError():
+            return "timeout", "the server does not answer"
+        case urllib3.exceptions.ProtocolError():
+            return "offline", f"the connection broke ({_short(error)})"
+        case _:
+            return "protocol", str(error)
 
 
 def _certificate(error: BaseException | None) -> bool:
@@ -199,9 +204,3 @@ def _system(error: OSError) -> tuple[str, str]:
         return "offline", "the host name cannot be resolved"
     state = _ERRNO_STATES.get(error.errno or 0, "protocol")
     return state, f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
-
-
-def _clean(text: str) -> str:
-    """One printable line without the user part of any URL."""
-    printable = "".join(c if c.isprintable() else " " for c in remote_url.redact(text))
-    return " ".join(printable.split())[:600]

@@ -1,7 +1,7 @@
 """What the process that pushes and the one that waits for it say to each other: one JSON document each way.
 
-The request travels on the child's standard input only, because it may hold a password; never as an argument, in the
-environment or in a file (merge.md, section 5, secrets).
+The request travels on the child's standard input only, because it may hold a password; never as an
+argument, in the environment or in a file (merge.md, section 5, secrets).
 """
 
 import json
@@ -10,7 +10,10 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
-from gitmem.errors import RemoteError
+from gitmem.errors import GitmemError, RemoteError, RepositoryRefused
+
+DAMAGED = "damaged"
+"""State of a `Trouble` that is about our own repository, not the remote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,8 @@ class Request:
         url: Address of the remote.
         offers: What to push.
         login: For http, where one is known already.
-        ask_helper: Whether `git credential fill` may be asked when the server wants a login and none is given.
+        ask_helper: Whether `git credential fill` may be asked when the server wants a login and none is
+            given.
         ssh_command: Program and options to use instead of `ssh`.
         ca_file: Certificates to trust for https instead of the system's.
         patience: Seconds without an answer after which a connection counts as dead.
@@ -113,14 +117,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A `RemoteError` on its way between processes."""
+    """An error on its way between processes; `state` as in `RemoteError`, or `DAMAGED`."""
 
     state: str
     message: str
     hint: str | None = None
 
-    def error(self) -> RemoteError:
+    def error(self) -> GitmemError:
         """As the exception to raise."""
+        if self.state == DAMAGED:
+            return RepositoryRefused(self.message, self.hint)
         return RemoteError(self.state, self.message, self.hint)
 
 

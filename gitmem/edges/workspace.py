@@ -32,11 +32,13 @@ class Workspace:
         directory: The agent's folder, absolute. It may be missing at the moment (an unmounted disk).
         git: Where its repository is.
         layout: What its files mean.
+        adopted: Whether the repository was there before and is shared with a person or an agent.
     """
 
     directory: Path
     git: GitDir
     layout: Layout
+    adopted: bool = False
 
     @property
     def identity(self) -> str:
@@ -118,7 +120,8 @@ def load(git: GitDir, directory: Path | None = None) -> Workspace:
         raise GitmemError(f"{path} is damaged: {error}", "Write it anew with: gitmem init") from error
     if version != FORMAT:
         raise GitmemError(f"{path} has format {version}; this gitmem knows {FORMAT}", "Upgrade gitmem.")
-    return Workspace(place, git, agents.layout(agent, place, Path(sessions) if sessions else None))
+    layout = agents.layout(agent, place, Path(sessions) if sessions else None)
+    return Workspace(place, git, layout, adopted=bool(record.get("adopted")))
 
 
 def record(workspace: Workspace) -> None:
@@ -129,6 +132,7 @@ def record(workspace: Workspace) -> None:
         "agent": workspace.layout.agent,
         "directory": str(workspace.directory),
         "sessions": None if sessions is None else str(sessions),
+        "adopted": workspace.adopted,
     }
     workspace.git.state.mkdir(mode=0o700, parents=True, exist_ok=True)
     durable.replace(workspace.git.state / _RECORD, json.dumps(values, indent=1).encode() + b"\n", 0o600)

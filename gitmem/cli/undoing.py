@@ -1,0 +1,71 @@
+"""What revert, restore and replay share: show a plan, or carry it out and name the way back."""
+
+import argparse
+import time
+from collections.abc import Callable
+
+from gitmem.actions import undo
+from gitmem.actions.undo import Plan
+from gitmem.cli.opening import capture_all, refresh_index
+from gitmem.actions.capture import Outcome
+from gitmem.cli.output import print_json
+from gitmem.core.model import CommitInfo
+from gitmem.core.textdiff import unified
+from gitmem.edges.gitindex import Moved
+from gitmem.edges.opened import Opened
+from gitmem.errors import RepositoryBusy
+
+_TRIES = 5
+_PAUSE = 0.3
+
+
+def carry_out(opened: Opened, args: argparse.Namespace, make: Callable[[], Plan]) -> int:
+    """Commit what is on disk, plan, and apply; again when a writer came in between.
+
+    Args:
+        opened: The workspace.
+        args: `dry_run`, `force` and `json` are read.
+        make: Plans from what is committed now.
+    """
+    capture_all(opened)
+    plan = make()
+    if args.dry_run or not plan.snapshot.files:
+        _tell(args, plan, None)
+        return 0
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            commit = undo.apply(opened, plan, force=args.force)
+            break
+        except RepositoryBusy:
+            if tries_left == 0:
+                raise
+            time.sleep(_PAUSE)
+            capture_all(opened)
+            plan = make()
+    learn(opened, commit)
+    _tell(args, plan, commit)
+    return 0
+
+
+def learn(opened: Opened, commit: CommitInfo) -> None:
+    """Keep `git status` clean after a commit made outside a capture."""
+    moved = {change.path: Moved(change.old, change.new) for change in opened.repo.changes(commit.sha)}
+    refresh_index(opened, Outcome(moved=moved))
+
+
+def _tell(args: argparse.Namespace, plan: Plan, commit: CommitInfo | None) -> None:
+    sha = None if commit is None else commit.sha
+    if args.json:
+        files = {path: None if file is None else len(file.data) for path, file in plan.snapshot.files.items()}
+        print_json({"dry_run": args.dry_run, "commit": sha, "files": files})
+        return
+    if not plan.snapshot.files:
+        print("Nothing to do: the files are like that already.")
+        return
+    for change in plan.changes:
+        print(unified(change), end="")
+    if sha is None:
+        print(f"Nothing was changed. Without --dry-run: {plan.snapshot.message.subject}")
+    else:
+        print(f"{sha[:8]} {plan.snapshot.message.subject}")
+        print(f"Take it back with: gitmem revert {sha[:8]}")

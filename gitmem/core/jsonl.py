@@ -1,0 +1,222 @@
+"""Records of JSON Lines files that grow, are torn, damaged, or rewritten by somebody else.
+
+Lines end at LF only (case B18: U+2028 and the like are legal inside strings). Nothing here raises, whatever the bytes: what cannot be
+read is reported beside what can, and every byte of the file is still in the result.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitmem.core.jsontext import JsonObject, Member, canonical, dump, members, rewrite, without_members
+
+__all__ = [
+    "JsonObject",
+    "Jsonl",
+    "Line",
+    "Member",
+    "canonical",
+    "decode",
+    "dump",
+    "identity",
+    "is_torn",
+    "join",
+    "members",
+    "parse",
+    "rewrite",
+    "without_members",
+]
+
+_BOM = "\ufeff"
+_MARKER = re.compile(rb"(?:<{7}|>{7}|\|{7})(?: [^\n]*)?|={7}")
+"""A line that git leaves where it could not merge."""
+_MAX_DEPTH = 200
+_MAX_DIGITS = 4000
+"""Python refuses to turn more digits than about this into an int."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line, or one of several records that stand on one line because a writer forgot the LF between them.
+
+    Attributes:
+        number: Line number in the file, from 1.
+        raw: Its bytes without the LF (a CR is kept).
+        value: The JSON object on it; None where there is none.
+        problem: What is wrong with it. With a value: what was around the record, which was read all the same.
+        glued: Whether it stands on the same line as the one before.
+    """
+
+    number: int
+    raw: bytes
+    value: JsonObject | None
+    problem: str | None = None
+    glued: bool = False
+
+    @property
+    def blank(self) -> bool:
+        """Whether there is nothing on it at all."""
+        return self.value is None and self.problem is None
+
+    @property
+    def marker(self) -> bool:
+        """Whether it is a conflict marker left by a merge (case B74)."""
+        return self.value is None and _MARKER.fullmatch(self.raw.rstrip(b"\r")) is not None
+
+    @property
+    def record(self) -> bytes:
+        """The bytes of the record alone, without the NUL bytes or byte order mark around it."""
+        return self.raw.removeprefix(_BOM.encode()).strip(b"\0") if self.problem or self.number == 1 else self.raw
+
+
+@dataclass(frozen=True, slots=True)
+class Jsonl:
+    """A parsed file.
+
+    Attributes:
+        lines: Every line in order, blank and damaged ones included.
+        torn: The last line has no LF and is no complete object: its writer is in the middle, or was killed there.
+        ended: The last line has its LF.
+    """
+
+    lines: tuple[Line, ...]
+    torn: bool
+    ended: bool
+
+    @property
+    def records(self) -> Iterator[Line]:
+        """The lines that hold a record."""
+        return (line for line in self.lines if line.value is not None)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, one sentence per damaged line, each with its line number."""
+        return tuple(f"line {line.number}: {line.problem}" for line in self.lines if line.problem)
+
+
+def parse(data: bytes) -> Jsonl:
+    """Read a JSON Lines file; linear in its size, and never an exception."""
+    ended = data.endswith(b"\n")
+    raws = data.split(b"\n")
+    if ended or not data:
+        raws.pop()
+    lines = [line for number, raw in enumerate(raws, 1) for line in _read_line(number, raw)]
+    torn = bool(lines) and not ended and _incomplete(lines[-1])
+    return Jsonl(tuple(lines), torn, ended)
+
+
+def is_torn(data: bytes) -> bool:
+    """Whether the file ends in the middle of a record; looks at its last line only."""
+    start = data.rfind(b"\n") + 1
+    lines = _read_line(2 if start else 1, data[start:])
+    return _incomplete(lines[-1])
+
+
+def join(lines: Iterable[Line]) -> bytes:
+    """The bytes of a file of these lines: each gets its LF, except before one that was glued to it."""
+    parts: list[bytes] = []
+    for line in lines:
+        if parts and not line.glued:
+            parts.append(b"\n")
+        parts.append(line.raw)
+    return b"".join([*parts, b"\n"]) if parts else b""
+
+
+def identity(value: object) -> str:
+    """The sha256 (hex) of a JSON value; the same for equal values, whatever the order of their members."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def decode(raw: bytes) -> JsonObject | None:
+    """The JSON object that the bytes are, or None; never an exception."""
+    return _decode(raw)[0]
+
+
+def _incomplete(line: Line) -> bool:
+    return line.value is None and not line.blank
+
+
+def _read_line(number: int, raw: bytes) -> list[Line]:
+    value, problem = _decode(raw)
+    if problem is None:
+        return [Line(number, raw, value)]
+    if _MARKER.fullmatch(raw.rstrip(b"\r")):
+        return [Line(number, raw, None, "conflict marker")]
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return [Line(number, raw, None, problem)]
+    return _read_pieces(number, text, problem)
+
+
+def _decode(raw: bytes) -> tuple[JsonObject | None, str | None]:
+    """The object, or what is wrong; neither for a blank line."""
+    try:
+        value = _loads(raw.decode("utf-8"))
+    except UnicodeDecodeError:
+        return None, "not valid UTF-8"
+    except RecursionError:
+        return None, "nested too deeply"
+    except ValueError:
+        return None, None if not raw.strip() else "not valid JSON"
+    if not isinstance(value, dict):
+        return None, "not a JSON object"
+    return value, None
+
+
+def _loads(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # more digits than Python turns into an int
+        value = json.loads(text, parse_int=_integer)
+    if text.count("[") + text.count("{") > _MAX_DEPTH:
+        _check_depth(value)
+    return value
+
+
+def _integer(digits: str) -> int | str:
+    """A number too long for an int stays text: a value that differs for different numbers."""
+    return digits if len(digits) > _MAX_DIGITS else int(digits)
+
+
+def _check_depth(value: object) -> None:
+    """Refuse what could be parsed but not be written again from a deeper place of the program."""
+    level: list[object] = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return
+    raise RecursionError
+
+
+def _read_pieces(number: int, text: str, problem: str) -> list[Line]:
+    """Records on a line that is not one record: NUL runs of a crash around it, or something glued to it (B14, B74)."""
+    pieces: list[Line] = []
+    position = 0
+    while position < len(text):
+        start = _past_junk(text, position, bom=number == 1 and position == 0)
+        end = _record_end(text, start)
+        if end is None:
+            pieces.append(_rest(number, text, position, problem))
+            break
+        end = _past_junk(text, end, bom=False, to_next=False)
+        piece = text[position:end]
+        value, _ = _decode(piece.strip("\0").removeprefix(_BOM).strip("\0").encode())
+        pieces.append(Line(number, piece.encode(), value, _nul_problem(piece), glued=bool(pieces)))
+        position = end
+    return pieces
+
+
+def _past_junk(text: str, position: int, *, bom: bool, to_next: bool = True) -> int:
+    """Behind NUL bytes and white space; with `to_next` behind the rest of a broken piece before a NUL run, too."""
+    raise NotImplementedError

@@ -1,0 +1,80 @@
+"""Locks between gitmem processes: `flock`, so a dead holder's lock is free at once, with a note of who holds it."""
+
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gitmem.errors import WorkspaceLocked
+
+_TICK = 0.01
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a lock: process number, since when (Unix seconds), on which host."""
+
+    pid: int
+    started: float
+    host: str
+
+
+def holder(path: Path) -> Holder | None:
+    """Who wrote the note in a lock file last; None when there is none. A note alone does not mean that it is held."""
+    try:
+        values: Any = json.loads(path.read_text("utf-8"))
+        return Holder(int(values["pid"]), float(values["started"]), str(values["host"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+@dataclass(frozen=True)
+class FileLock:
+    """A lock file. Each `hold` opens it anew, so it works between threads too."""
+
+    path: Path
+
+    @contextmanager
+    def hold(self, timeout: float) -> Iterator[None]:
+        """Hold the lock for the length of a `with` block.
+
+        Args:
+            timeout: Seconds to wait; 0 to try just once.
+
+        Raises:
+            WorkspaceLocked: Somebody else holds it; the message names the process.
+        """
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(self.path, flags, 0o600)
+        try:
+            self._take(descriptor, timeout)
+            note = {"pid": os.getpid(), "started": time.time(), "host": socket.gethostname()}
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(note).encode() + b"\n", 0)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _take(self, descriptor: int, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise self._locked() from None
+                time.sleep(_TICK)
+            else:
+                return
+
+    def _locked(self) -> WorkspaceLocked:
+        who = holder(self.path)
+        name = "another process" if who is None else f"another gitmem (pid {who.pid})"
+        return WorkspaceLocked(f"{name} holds {self.path}", "Ask it instead: gitmem status")

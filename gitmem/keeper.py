@@ -1,0 +1,184 @@
+"""One workspace under the daemon's care: there or not there, held by us or by another, healthy or not.
+
+The workspace may vanish at any moment (an unmounted disk, a folder replaced) and come back; that is a state, never a deletion
+(gitstore, section 3.6).
+"""
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from gitmem import logs
+from gitmem.core.model import Notice
+from gitmem.edges.gitdir import resolve
+from gitmem.edges.lock import FileLock
+from gitmem.edges.opened import missing_root, open_workspace
+from gitmem.edges.watch import Dirty, Event, Rescan, Watcher
+from gitmem.edges.workspace import Workspace, load
+from gitmem.errors import GitmemError
+from gitmem.pusher import Pusher
+from gitmem.rounds import Rounds
+
+_CHECK = 1.0
+"""Seconds between looks at the watcher's health and at a missing root; each costs well under a millisecond."""
+_CLOCK_JUMP = 5.0
+"""Seconds by which the clock may run off the monotonic one before we take it for a sleep of the machine."""
+
+
+class Keeper:
+    """Keeps one workspace as long as the daemon runs."""
+
+    def __init__(self, workspace: Workspace, sink: Callable[[Event], None], record: Callable[[Workspace], None]) -> None:
+        """Prepare to keep a workspace.
+
+        Args:
+            workspace: The workspace.
+            sink: Where the watcher's threads put events; called from any thread.
+            record: Writes where the daemon listens; called whenever the state folder is (again) ours.
+        """
+        self.workspace = workspace
+        self.rounds: Rounds | None = None
+        self._sink = sink
+        self._record = record
+        self._stack = ExitStack()
+        self._watcher: Watcher | None = None
+        self._pusher: Pusher | None = None
+        self._absent: str | None = None
+        self._identity: tuple[int, int] | None = None
+        self._next_check = 0.0
+        self._drift = time.time() - time.monotonic()
+
+    def open(self) -> None:
+        """Lock the workspace, watch it, recover, and commit what changed meanwhile.
+
+        Raises:
+            WorkspaceLocked: Another daemon keeps it.
+            GitmemError: The repository or the settings are refused.
+        """
+        with ExitStack() as stack:
+            git = resolve(self.workspace.git.control)
+            self.workspace = load(git, self.workspace.directory)
+            stack.enter_context(FileLock(git.state / "daemon.lock").hold(0.0))
+            self._record(self.workspace)
+            opened = stack.enter_context(open_workspace(self.workspace))
+            self._watcher = Watcher(self.workspace.layout.roots, self._sink, ignored=_ignored)
+            stack.callback(self._watcher.stop)
+            self._watcher.start()
+            self.rounds = Rounds(opened)
+            self._pusher = Pusher(opened)
+            stack.callback(self._pusher.close)
+            self.rounds.start()
+            self._stack = stack.pop_all()
+        self._absent = None
+        self._identity = _identity_of(self.workspace)
+        logs.say("watching", workspace=str(self.workspace.directory), mode=self._watcher.mode)
+
+    def close(self) -> None:
+        """Commit what is pending and let go of the workspace."""
+        if self.rounds is not None and missing_root(self.workspace) is None:
+            self.rounds.flush()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self.rounds = self._watcher = self._pusher = None
+        self._stack.close()
+
+    def event(self, event: Event) -> None:
+        """Something may have changed."""
+        if self.rounds is None:
+            return
+        now = time.monotonic()
+        match event:
+            case Dirty(path=path):
+                self.rounds.dirty(path, now)
+            case Rescan(path=None):
+                self.rounds.scan(now)
+            case Rescan(path=path):
+                self.rounds.dirty(path, now)
+
+    def notify(self, notice: Notice) -> None:
+        """A hook or an agent told us something."""
+        if self.rounds is not None:
+            self.rounds.notify(notice, time.monotonic())
+
+    def due(self) -> float:
+        """Monotonic seconds at which `tick` wants to be called next."""
+        times = [self._next_check]
+        if self.rounds is not None and (due := self.rounds.due()) is not None:
+            times.append(due)
+        if self._pusher is not None and (due := self._pusher.due()) is not None:
+            times.append(due)
+        return min(times)
+
+    def tick(self, now: float) -> None:
+        """Do whatever is due."""
+        if now >= self._next_check:
+            self._next_check = now + _CHECK
+            self._check(now)
+        if self.rounds is not None and self._pusher is not None:
+            self.rounds.step(now)
+            self._pusher.step(now, self.rounds.counters.last_commit)
+
+    def _check(self, now: float) -> None:
+        """Is everything still there and awake?"""
+        absent = missing_root(self.workspace)
+        if absent is not None or _identity_of(self.workspace) != self._identity:
+            self._vanished(str(absent or self.workspace.git.control))
+        if self.rounds is None:
+            self._come_back()
+        elif self._watcher is not None:
+            self._watcher.check()
+            drift = time.time() - time.monotonic()
+            if abs(drift - self._drift) > _CLOCK_JUMP:
+                self._drift = drift
+                self.rounds.scan(now)
+
+    def _vanished(self, what: str) -> None:
+        if self._absent is None:
+            logs.warn("workspace missing", path=what)
+        self._absent = what
+        if self.rounds is not None:
+            self._let_go()
+
+    def _come_back(self) -> None:
+        """Take the workspace up again, when all of it is back."""
+        if missing_root(self.workspace) is not None:
+            return
+        try:
+            self.open()
+        except (GitmemError, OSError) as error:
+            if self._absent != str(error):
+                logs.warn("cannot take the workspace up again", error=str(error))
+            self._absent = str(error)
+        else:
+            logs.say("workspace is back", workspace=str(self.workspace.directory))
+
+    def status(self) -> dict[str, Any]:
+        """The live part of `gitmem status` for this workspace."""
+        if self.rounds is None or self._watcher is None or self._pusher is None:
+            return {"state": "missing", "missing": self._absent}
+        watcher = self._watcher
+        state = "blocked" if self.rounds.problem is not None else "watching"
+        return {
+            "state": state,
+            **self.rounds.status(),
+            "watcher": {"mode": watcher.mode, "restarts": watcher.restarts, "overflows": watcher.overflows},
+            "remotes": self._pusher.status(),
+        }
+
+
+def _ignored(prefix: str, below: str) -> bool:
+    """Paths whose events never matter: the repository's own."""
+    del prefix
+    return below == ".git" or below.startswith(".git/")
+
+
+def _identity_of(workspace: Workspace) -> tuple[int, int] | None:
+    """Tells a git dir from one that took its place."""
+    try:
+        stat = os.stat(workspace.git.control)
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
