@@ -348,9 +348,11 @@ def test_b98_nothing_the_repository_configures_is_run_or_followed(tmp_path: Path
         f"\tsshCommand = {program}; false\n\tgitProxy = {program}\n\tfsmonitor = {program}\n"
         f"\taskPass = {program}\n\thooksPath = {tmp_path}/hooks\n"
         f"[credential]\n\thelper = !{program}\n[gpg]\n\tprogram = {program}\n[commit]\n\tgpgsign = true\n"
-        f'[remote "backup"]\n\turl = ext::sh -c "{program}"\n\tuploadpack = {program}\n\treceivepack = {program}\n'
+        f'[remote "backup"]\n\turl = ext::sh -c "{program}"\n'
+        f"\tuploadpack = {program}\n\treceivepack = {program}\n"
         f'[url "ext::sh -c x"]\n\tinsteadOf = {target}\n[protocol "ext"]\n\tallow = always\n'
-        f"[include]\n\tpath = {tmp_path}/evil.inc\n[http]\n\tproxy = http://127.0.0.1:9\n\tsslVerify = false\n"
+        f"[include]\n\tpath = {tmp_path}/evil.inc\n"
+        "[http]\n\tproxy = http://127.0.0.1:9\n\tsslVerify = false\n"
     )
     git_dir = new_repo(tmp_path / "evil.git", config)
     for folder in (tmp_path / "hooks", git_dir / "hooks"):
