@@ -1,14 +1,15 @@
 """Records of JSON Lines files that grow, are torn, damaged, or rewritten by somebody else.
 
-Lines end at LF only (case B18: U+2028 and the like are legal inside strings). Nothing here raises, whatever the bytes: what cannot be
-read is reported beside what can, and every byte of the file is still in the result.
+Lines end at LF only (case B18: U+2028 and the like are legal inside strings). Nothing here raises, whatever
+the bytes: what cannot be read is reported beside what can, and every byte of the file is still in the result.
 """
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from gitmem.core.jsontext import JsonObject, Member, canonical, dump, members, rewrite, without_members
@@ -36,6 +37,9 @@ _MARKER = re.compile(rb"(?:<{7}|>{7}|\|{7})(?: [^\n]*)?|={7}")
 _MAX_DEPTH = 200
 _MAX_DIGITS = 4000
 """Python refuses to turn more digits than about this into an int."""
+_SEGMENT = re.compile(r"\0*+[^\0]++(?:\0++\Z)?|\0++")
+"""Text with the NUL run before it, and the one that ends the line."""
+_JUNK = _BOM + "\0 \t\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Line:
     @property
     def record(self) -> bytes:
         """The bytes of the record alone, without the NUL bytes or byte order mark around it."""
-        return self.raw.removeprefix(_BOM.encode()).strip(b"\0") if self.problem or self.number == 1 else self.raw
+        return self.raw.removeprefix(_BOM.encode()).strip(b"\0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,8 @@ class Jsonl:
 
     Attributes:
         lines: Every line in order, blank and damaged ones included.
-        torn: The last line has no LF and is no complete object: its writer is in the middle, or was killed there.
+        torn: The last line has no LF and is no complete object: its writer is in the middle of it, or was
+            killed there.
         ended: The last line has its LF.
     """
 
@@ -143,13 +148,12 @@ def _read_line(number: int, raw: bytes) -> list[Line]:
     value, problem = _decode(raw)
     if problem is None:
         return [Line(number, raw, value)]
-    if _MARKER.fullmatch(raw.rstrip(b"\r")):
-        return [Line(number, raw, None, "conflict marker")]
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         return [Line(number, raw, None, problem)]
-    return _read_pieces(number, text, problem)
+    pieces = [piece for segment in _SEGMENT.findall(text) for piece in _records(segment)]
+    return [_read_piece(number, index, piece) for index, piece in enumerate(pieces)]
 
 
 def _decode(raw: bytes) -> tuple[JsonObject | None, str | None]:
@@ -184,6 +188,9 @@ def _integer(digits: str) -> int | str:
     return digits if len(digits) > _MAX_DIGITS else int(digits)
 
 
+_DECODER = json.JSONDecoder(parse_int=_integer)
+
+
 def _check_depth(value: object) -> None:
     """Refuse what could be parsed but not be written again from a deeper place of the program."""
     level: list[object] = [value]
@@ -199,24 +206,33 @@ def _check_depth(value: object) -> None:
     raise RecursionError
 
 
-def _read_pieces(number: int, text: str, problem: str) -> list[Line]:
-    """Records on a line that is not one record: NUL runs of a crash around it, or something glued to it (B14, B74)."""
-    pieces: list[Line] = []
-    position = 0
-    while position < len(text):
-        start = _past_junk(text, position, bom=number == 1 and position == 0)
-        end = _record_end(text, start)
-        if end is None:
-            pieces.append(_rest(number, text, position, problem))
+def _records(segment: str) -> list[str]:
+    """Cut text between NUL runs behind every complete object in it; the pieces together are the text."""
+    cuts = [0]
+    position = len(segment) - len(segment.lstrip(_JUNK))
+    while segment.startswith("{", position):
+        try:
+            _, end = _DECODER.raw_decode(segment, position)
+        except (ValueError, RecursionError):
             break
-        end = _past_junk(text, end, bom=False, to_next=False)
-        piece = text[position:end]
-        value, _ = _decode(piece.strip("\0").removeprefix(_BOM).strip("\0").encode())
-        pieces.append(Line(number, piece.encode(), value, _nul_problem(piece), glued=bool(pieces)))
-        position = end
-    return pieces
+        rest = segment[end:].lstrip(_JUNK) if end < len(segment) else ""
+        position = len(segment) - len(rest)
+        cuts.append(end if rest else len(segment))
+    if cuts[-1] < len(segment):
+        cuts.append(len(segment))
+    return [segment[start:end] for start, end in itertools.pairwise(cuts)]
 
 
-def _past_junk(text: str, position: int, *, bom: bool, to_next: bool = True) -> int:
-    """Behind NUL bytes and white space; with `to_next` behind the rest of a broken piece before a NUL run, too."""
-    raise NotImplementedError
+def _read_piece(number: int, index: int, piece: str) -> Line:
+    raw = piece.encode()
+    value, problem = _decode(
+        piece.lstrip(_JUNK if number == 1 and not index else _JUNK[1:]).rstrip(_JUNK).encode()
+    )
+    nuls = piece.count("\0")
+    if nuls and (value is not None or problem is None):
+        problem = f"{nuls} NUL bytes"
+    elif index and value is not None:
+        problem = "a record glued to another one"
+    elif _MARKER.fullmatch(raw.rstrip(b"\r")):
+        problem = "conflict marker"
+    return Line(number, raw, value, problem, glued=index > 0)

@@ -1,7 +1,8 @@
 """Editing one JSON object as text, so that every byte nobody asked to change stays as its writer wrote it.
 
-Parsing and dumping a record keeps its values but not its spelling: `1e-7` becomes `1e-07`, spacing and escapes change, a member
-given twice becomes one. Unknown fields of other programs must survive digit for digit (memory-format, section 1).
+Parsing and dumping a record keeps its values but not its spelling: `1e-7` becomes `1e-07`, spacing and
+escapes change, a member given twice becomes one. Unknown fields of other programs must survive digit for digit
+(case B69).
 """
 
 import json
@@ -37,7 +38,7 @@ class _Object:
 
 
 def dump(value: object) -> bytes:
-    """A value as the agents write it: default separators, text unescaped; a lone surrogate stays an escape."""
+    """A value as the agents write it: default separators, text unescaped, a lone surrogate as an escape."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
@@ -64,7 +65,7 @@ def without_members(raw: bytes, path: tuple[str, ...], names: Collection[str]) -
         names: Members to remove, every occurrence of them.
 
     Returns:
-        The same bytes without the members and the commas they needed; unchanged where there is nothing to remove.
+        The same bytes without the members and their commas; unchanged where there is nothing to remove.
     """
     try:
         edits = [
@@ -85,7 +86,8 @@ def rewrite(raw: bytes, value: Mapping[str, Any]) -> bytes:
         value: What the result shall parse to.
 
     Returns:
-        Kept members keep text and order, changed ones are edited in place (objects member by member), new ones come last.
+        Kept members keep text and order, changed ones are edited in place (objects member by member), new
+        ones come last.
 
     Raises:
         ValueError: `raw` holds no well-formed object.
@@ -117,9 +119,7 @@ def _respell(text: bytes, value: object) -> bytes:
     return dump(value)
 
 
-def _additions(
-    raw: bytes, found: _Object, gone: Collection[Member], new: Mapping[str, Any]
-) -> list[_Edit]:
+def _additions(raw: bytes, found: _Object, gone: Collection[Member], new: Mapping[str, Any]) -> list[_Edit]:
     if not new:
         return []
     kept = [member for member in found.members if member not in gone]
@@ -139,7 +139,7 @@ def _separators(raw: bytes, found: tuple[Member, ...]) -> tuple[bytes, bytes]:
 
 
 def _removals(found: tuple[Member, ...], gone: Collection[Member]) -> list[_Edit]:
-    """Cut members out together with one comma each: the one before, or behind for those before the first kept one."""
+    """Cut members out with one comma each: the one before, or behind for those before the first kept one."""
     edits: list[_Edit] = []
     kept_before = False
     for index, member in enumerate(found):
