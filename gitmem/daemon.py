@@ -15,9 +15,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from gitmem import __version__, control, logs
+from gitmem import __version__, logs
 from gitmem.core.model import Notice
-from gitmem.edges import durable
+from gitmem.edges import control, durable
 from gitmem.edges.workspace import Workspace
 from gitmem.errors import GitmemError
 from gitmem.keeper import Keeper

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from gitmem import control
 from gitmem.core import checkpoint, session
 from gitmem.core.model import PathClass
-from gitmem.edges import gitdir, remotes
+from gitmem.edges import control, gitdir, remotes
 from gitmem.edges.batch import read_batch
 from gitmem.edges.opened import Opened, missing_root, open_workspace
 from gitmem.edges.tip import current

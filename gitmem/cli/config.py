@@ -77,6 +77,6 @@ def _change(file: Path, name: str, value: Any, directory: Path | None) -> None:
     lines = [line for line in old.splitlines() if not re.match(rf"\s*{name}\s*=", line)]
     if value is not None:
         lines.insert(0, f"{name} = {json.dumps(value, ensure_ascii=False)}")
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    durable.make_folders(file.parent)
     durable.replace(file, ("\n".join(lines) + "\n").encode(), 0o600)
     print(f"{file}: {name} {'removed' if value is None else f'= {json.dumps(value, ensure_ascii=False)}'}")

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Send one line to the daemon; exit 0 also when nobody listens."""
-    from gitmem import control
+    from gitmem.edges import control
     from gitmem.cli.output import print_json
     from gitmem.edges import workspace
 

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Start a daemon unless one is running already."""
-    from gitmem import control
+    from gitmem.edges import control
     from gitmem.cli.output import print_json
     from gitmem.edges import workspace
 
@@ -46,7 +46,7 @@ def _start(directories: list[Path], states: list[Path]) -> int:
     Raises:
         GitmemError: It ended at once; what it said is in the message.
     """
-    from gitmem import control
+    from gitmem.edges import control
     from gitmem.errors import GitmemError
 
     words = [sys.executable, "-m", "gitmem", "watch", *(str(directory) for directory in directories)]

@@ -1,7 +1,7 @@
 """Editing one JSON object as text, so that every byte nobody asked to change stays as its writer wrote it.
 
 Parsing and dumping a record keeps its values but not its spelling: `1e-7` becomes `1e-07`, spacing and
-escapes change, a member given twice becomes one. Unknown fields of other programs must survive digit for digit
+escapes change, a member given twice becomes one. Unknown fields of other programs survive digit for digit
 (case B69).
 """
 

@@ -6,6 +6,13 @@ from pathlib import Path
 from gitmem.edges import syscalls
 
 
+def make_folders(path: Path) -> None:
+    """Make a folder and the ones above it that are missing, all of them private."""
+    for folder in reversed([path, *path.parents]):
+        if not folder.is_dir():
+            syscalls.mkdir(folder, 0o700)
+
+
 def write_new(path: Path, data: bytes, mode: int) -> None:
     """Write a file and flush it to the disk; a crash in between may leave a part of it."""
     _write(path, data, mode)

@@ -151,13 +151,12 @@ def create(control: Path, worktree: Path | None, exclude: str) -> GitDir:
         worktree: Set as `core.worktree` where the repository does not lie inside it; None for `<workspace>/.git`.
         exclude: Lines for `info/exclude`, so that a person's `git status` shows and `git add` takes nothing private.
     """
-    control.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    durable.make_folders(control.parent)
     for left_over in control.parent.glob(f"{control.name}.new-*"):
         shutil.rmtree(left_over)
     building = control.parent / f"{control.name}.new-{os.getpid()}"
-    for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "gitmem"):
-        (building / folder).mkdir(mode=0o700, parents=True)
-    building.chmod(0o700)
+    for folder in ("", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "info", "gitmem"):
+        (building / folder).mkdir(mode=0o700)
     lines = [
         "[core]",
         "\trepositoryformatversion = 0",

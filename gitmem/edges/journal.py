@@ -47,7 +47,7 @@ def begin(git: GitDir, operation: Operation) -> Path:
         The record, to be handed to `done`.
     """
     folder = _folder(git)
-    folder.mkdir(mode=0o700, exist_ok=True)
+    durable.make_folders(folder)
     path = folder / f"{operation.new}.json"
     text = json.dumps(asdict(operation), ensure_ascii=True, indent=1)
     durable.replace(path, text.encode("ascii"), 0o600)

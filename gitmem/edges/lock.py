@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gitmem.edges import durable
 from gitmem.errors import WorkspaceLocked
 
 _TICK = 0.01
@@ -50,7 +51,7 @@ class FileLock:
         Raises:
             WorkspaceLocked: Somebody else holds it; the message names the process.
         """
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        durable.make_folders(self.path.parent)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(self.path, flags, 0o600)
         try:

@@ -6,6 +6,7 @@ first implementation; active packs (gitstore, section 7) stand behind the same P
 
 import hashlib
 import os
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,7 @@ class LooseWriter:
         if not path.parent.is_dir():
             syscalls.mkdir(path.parent, 0o700)
             syscalls.fsync_dir(path.parent.parent)
-        temporary = path.parent / f"tmp_obj_{os.getpid()}_{path.name[:12]}"
+        temporary = path.parent / f"tmp_obj_{os.getpid()}_{threading.get_ident()}"
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
             syscalls.write_all(descriptor, item.as_legacy_object(_LEVEL), temporary)

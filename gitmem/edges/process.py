@@ -38,3 +38,25 @@ def _named(entry: Path, words: Sequence[str]) -> bool:
         return False
     names = {os.path.basename(os.fsdecode(part)) for part in parts}
     return any(word in names for word in words)
+
+
+def has_open(path: Path) -> bool:
+    """Whether a process that we may look at has a file open."""
+    if not _PROC.is_dir():
+        return False
+    wanted = os.stat(path)
+    return any(_holds(entry / "fd", wanted) for entry in _PROC.iterdir() if entry.name.isdigit())
+
+
+def _holds(folder: Path, wanted: os.stat_result) -> bool:
+    try:
+        descriptors = list(folder.iterdir())
+    except OSError:
+        return False
+    for descriptor in descriptors:
+        try:
+            if os.path.samestat(descriptor.stat(), wanted):
+                return True
+        except OSError:
+            continue
+    return False

@@ -6,6 +6,7 @@ somebody else's: ours is removed at the next start, another's is never stolen (g
 """
 
 import os
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,9 +93,9 @@ class Refs:
             RepositoryBusy: Another program holds the ref's lock for longer than we wait.
         """
         path = self.path(ref)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        durable.make_folders(path.parent)
         lock = path.with_name(path.name + ".lock")
-        mine = self._git.state / f"ref-lock-{os.getpid()}"
+        mine = self._git.state / f"ref-lock-{os.getpid()}-{threading.get_ident()}"
         durable.write_new(mine, new.encode("ascii") + b"\n", 0o600)
         try:
             self._take(lock, mine)
@@ -129,7 +130,7 @@ class Refs:
         if (self._git.control / "HEAD").read_text("utf-8", "replace").strip() == f"ref: {ref}":
             targets.append(self._git.control / "logs" / "HEAD")
         for target in targets:
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            durable.make_folders(target.parent)
             durable.append(target, line, 0o600)
 
     def delete(self, ref: str, old: str) -> bool:
@@ -144,7 +145,7 @@ class Refs:
         """
         removed: list[Path] = []
         for mine in self._git.state.glob("ref-lock-*"):
-            if mine.name == f"ref-lock-{os.getpid()}":
+            if mine.name.startswith(f"ref-lock-{os.getpid()}-"):
                 continue
             for lock in (self._git.common / "refs").rglob("*.lock"):
                 if lock.samefile(mine):

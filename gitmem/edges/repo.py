@@ -101,12 +101,12 @@ class Repository:
         name = ObjectID(sha.encode("ascii"))
         try:
             return self.store[name]
-        except KeyError:
+        except trees.UNREADABLE:
             pass
         try:  # another program may have repacked: look at the disk again before giving up (B35)
             self.store.close()
             return self.store[name]
-        except (KeyError, OSError, ValueError, AssertionError) as error:
+        except trees.UNREADABLE as error:
             raise trees.damaged(sha, error) from error
 
     def root(self, commit: str | None) -> ObjectID | None:

@@ -5,14 +5,19 @@ index).
 """
 
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from dulwich.errors import FileFormatException
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import ObjectID, ShaFile, Tree
 
 from gitmem.core.model import TreePath
 from gitmem.errors import RepositoryRefused
+
+UNREADABLE = (KeyError, OSError, ValueError, AssertionError, FileFormatException, zlib.error)
+"""What dulwich raises for a missing, truncated or corrupt object."""
 
 _MODE_TREE = 0o040000
 _MODE_GITLINK = 0o160000
@@ -39,7 +44,7 @@ def read_tree(store: BaseObjectStore, sha: ObjectID) -> Tree:
     """Read a tree object; a damaged or missing one is a `RepositoryRefused` that names it."""
     try:
         found = store[sha]
-    except (KeyError, OSError, ValueError, AssertionError) as error:
+    except UNREADABLE as error:
         raise damaged(sha, error) from error
     if not isinstance(found, Tree):
         raise damaged(sha, "not a tree")

