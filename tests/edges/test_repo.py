@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,9 @@ def git(repo: Repository, *words: str) -> str:
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Repository:
-    return Repository(gitdir.create(tmp_path / "ws" / ".git", None, "*.tmp\n"))
+def repo(tmp_path: Path) -> Iterator[Repository]:
+    with Repository(gitdir.create(tmp_path / "ws" / ".git", None, "*.tmp\n")) as repository:
+        yield repository
 
 
 def commit(repo: Repository, files: dict[str, File | None], text: str = "edit: x\n") -> str:
