@@ -1,4 +1,4 @@
-"""WHEN in words: which moment or commit does a person mean? Words become values; `actions/inspect` looks them up.
+"""WHEN in words: the moment or commit a person means. Words become values; `actions/inspect` looks them up.
 
     WHEN     = "before " WHEN | POINT SUFFIX*
     SUFFIX   = "~" [N]              the Nth first parent
@@ -6,10 +6,11 @@
     POINT    = "HEAD" | "@" | branch, tag or ref name | commit id, 4 to 40 hex digits
              | ["the"] ("last" | "latest") KIND [("of" | "in") SESSION-KEY]
              | DAY | DAY ["at"] CLOCK | CLOCK [DAY] | SPAN ["ago"] | "last" UNIT | "now" | "@" unix seconds
-    KIND     = dream, session, consolidation, compaction, edit, replay, deletion, revert, restore, merge,
-    ... or "commit" DAY      = "today" | "yesterday" | ["last"] weekday | YYYY-MM-DD CLOCK    = "noon" |
-    "midnight" | HH:MM[:SS] ["Z" | +HH:MM] | 9am | 9:30pm SPAN     = (N UNIT)+            as in `2h`, `3
-    days`, `1 week 2 days`, `2.weeks` UNIT     = s, m, h, d, w, month, y and their long forms
+    KIND     = dream, session, consolidation, compaction, edit, replay, deletion, revert, ... or "commit"
+    DAY      = "today" | "yesterday" | ["last"] weekday | YYYY-MM-DD
+    CLOCK    = "noon" | "midnight" | HH:MM[:SS] ["Z" | +HH:MM] | 9am | 9:30pm
+    SPAN     = (N UNIT)+            as in `2h`, `3 days`, `1 week 2 days`, `2.weeks`
+    UNIT     = s, m, h, d, w, month, y and their long forms
 
 A day names all its seconds: `--since` takes the first, everything else the last ("as it was when that day
 was over"). A weekday is the last one before today; a clock time alone is the last time it was that late.
@@ -67,8 +68,8 @@ class Parent:
 When: TypeAlias = ById | ByName | ByTime | ByKind | Parent
 
 UNDERSTOOD = (
-    "Understood: a commit id, HEAD~3, a branch, 2026-01-31, '2026-01-31 14:00', '2h ago', yesterday, 'noon yesterday', monday, "
-    "'last week', 'last dream', 'last session of KEY', and 'before' any of them."
+    "Understood: a commit id, HEAD~3, a branch, 2026-01-31, '2026-01-31 14:00', '2h ago', yesterday, "
+    "'noon yesterday', monday, 'last week', 'last dream', 'last session of KEY', and 'before' any of them."
 )
 """What to tell a person whose words were not understood."""
 
