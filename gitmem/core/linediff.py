@@ -130,7 +130,7 @@ def counts(old: Sequence[T], new: Sequence[T]) -> tuple[int, int]:
 
 
 def hunks(old: Sequence[T], new: Sequence[T], context: int = 3) -> Iterator[Hunk[T]]:
-    """What differs, with up to `context` equal lines around it; changes whose context would meet share a hunk."""
+    """What differs, with up to `context` equal lines around it; changes that near share a hunk."""
     group: list[_Gap] = []
     for gap in _gaps(old, new):
         if group and gap.old_start - group[-1].old_end > 2 * context:

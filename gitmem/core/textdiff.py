@@ -69,7 +69,7 @@ def _lines(file: File | None) -> list[bytes]:
 
 
 def unified(change: Change, context: int = 3) -> str:
-    """A diff for people: what a terminal could obey or cannot show is escaped, so it may differ from the file."""
+    """A diff for people: what a terminal could obey or cannot show is escaped, so bytes may differ."""
     return decode(unified_bytes(change, context))
 
 

@@ -28,7 +28,8 @@ def test_an_edit_looks_as_git_shows_it() -> None:
 
 def test_new_and_removed_files_name_their_mode_and_dev_null() -> None:
     assert unified(change(None, b"a\n", "USER.md")) == (
-        "diff --git a/USER.md b/USER.md\nnew file mode 100644\n--- /dev/null\n+++ b/USER.md\n@@ -0,0 +1 @@\n+a\n"
+        "diff --git a/USER.md b/USER.md\nnew file mode 100644\n"
+        "--- /dev/null\n+++ b/USER.md\n@@ -0,0 +1 @@\n+a\n"
     )
     assert "deleted file mode 100644\n--- a/USER.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n" in unified(
         change(b"a\n", None, "USER.md")
