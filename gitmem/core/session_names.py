@@ -1,6 +1,6 @@
 """Session key <-> file name (memory-format, section 1).
 
-A key is any text an agent chose, so a file name made of it must stay inside its folder, fit every file system,
+A key is any text an agent chose, so a file name made of it must stay inside its folder, fit any file system,
 and belong to one key only, also where names are compared without case or normalised (cases B06, B94).
 """
 
@@ -32,7 +32,7 @@ def file_stem(key: str) -> str:
         key: The session's key; any text.
 
     Returns:
-        `telegram_42` for `telegram:42`; for a key that this form could not give back, its bytes percent-encoded:
+        `telegram_42` for `telegram:42`; a key that this form could not give back, as percent-encoded bytes:
         lower-case ASCII letters, digits, `-` and `%` only. Past 200 bytes a prefix and a hash.
     """
     plain = _PLAIN_KEY.fullmatch(key)
@@ -44,7 +44,7 @@ def file_stem(key: str) -> str:
 
 
 def key_from_stem(stem: str) -> str | None:
-    """The key that `file_stem` gave this name to; None for names of others, and for those that end in a hash."""
+    """The key that `file_stem` gave this name to; None for other names, and for those that end in a hash."""
     plain = _PLAIN_STEM.fullmatch(stem)
     key = f"{plain[1]}:{plain[2]}" if plain else _decoded(stem)
     return key if key is not None and file_stem(key) == stem else None
