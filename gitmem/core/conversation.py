@@ -71,7 +71,7 @@ def is_stub(message: Message) -> bool:
 
 
 def results_by_call(head: Message | None, results: Iterable[Message]) -> dict[str, Message]:
-    """One result per declared call that has any, in order of appearance; a real one beats a stub."""
+    """One result per declared call that has any, as they stand; a real one wins over a stub."""
     calls = declared(head)
     found: dict[str, Message] = {}
     for result in results:
@@ -84,7 +84,7 @@ def results_by_call(head: Message | None, results: Iterable[Message]) -> dict[st
 
 
 def is_legal(messages: Iterable[Message]) -> bool:
-    """Whether every result has its call and every call its one result; calls of the last message may be open."""
+    """Whether every result has its call and every call its one result; the last calls may be open."""
     open_calls: set[str] = set()
     for message in messages:
         if message.get("role") == "tool":

@@ -1,6 +1,6 @@
 """Messages and strategies that tests of sessions share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import strategies as st
@@ -75,6 +75,6 @@ loose_messages = st.lists(
 )
 
 
-def roles(messages: Sequence[Any]) -> str:
+def roles(messages: Iterable[Any]) -> str:
     """The first letter of each role."""
     return "".join(str(message.get("role", "?"))[0] for message in messages)

@@ -82,7 +82,7 @@ def test_blocks_together_are_the_list(messages: list[Json]) -> None:
 def test_what_is_sent_is_legal_and_keeps_every_text(messages: list[Json]) -> None:
     request = for_request(messages)
     assert is_legal(request)
-    assert roles(m for m in request if m.get("role") != "tool") == roles(  # type: ignore[arg-type]
+    assert roles(m for m in request if m.get("role") != "tool") == roles(
         [m for m in messages if m.get("role") != "tool"]
     )
     assert for_request(request) == request

@@ -121,7 +121,8 @@ def test_b07_a_metadata_field_that_is_no_object_is_reported() -> None:
 
 
 def test_an_archive_mark_that_changes_is_the_only_change() -> None:
-    raw = b'{"_type":"metadata","x":1e-7,"metadata":{},"last_consolidated":0}\n{"role":"user"}\n{"role":"user"}\n'
+    line = b'{"_type":"metadata","x":1e-7,"metadata":{},"last_consolidated":0}\n'
+    raw = line + b'{"role":"user"}\n{"role":"user"}\n'
     loaded = session.parse(raw)
     assert session.render(replace(loaded, last_consolidated=2)) == raw.replace(b'dated":0', b'dated":2')
 
