@@ -5,11 +5,15 @@ younger than its descendant (merge.md, section 1, clock skew).
 """
 
 import heapq
+import sys
 from collections.abc import Callable, Collection, Iterable
 from typing import TypeAlias
 
 Node: TypeAlias = Callable[[str], tuple[int, tuple[str, ...]]]
 """Gives a commit's time (Unix seconds) and its parents' names."""
+
+_SLACK = 16
+"""Commits of the other side that are looked at although older than all that seems new: clocks differ."""
 
 
 def is_ancestor(node: Node, ancestor: str, descendant: str) -> bool:
@@ -29,7 +33,7 @@ def is_ancestor(node: Node, ancestor: str, descendant: str) -> bool:
 
 
 def unsent(node: Node, wants: Iterable[str], haves: Collection[str]) -> list[str]:
-    """Commits that are reachable from `wants` and not from `haves`, parents before children.
+    """Commits reachable from `wants` and not from `haves`, parents before children, first parents first.
 
     The search ends where only commits of the other side are left to look at, so its cost follows what is
     new, not the length of history. Under clock skew it may name commits that the other side has; it never
@@ -57,6 +61,7 @@ class _Search:
         self._had: set[str] = set()
         self._queue: list[tuple[int, str, bool]] = []
         self._open = 0
+        self._oldest = sys.maxsize
         self.new: set[str] = set()
 
     def add(self, name: str, *, had: bool) -> None:
@@ -68,11 +73,15 @@ class _Search:
         else:
             self.new.add(name)
             self._open += 1
+            self._oldest = min(self._oldest, self._node(name)[0])
         heapq.heappush(self._queue, (-self._node(name)[0], name, had))
 
     def run(self) -> None:
-        while self._open and self._queue:
-            _, name, had = heapq.heappop(self._queue)
+        slack = _SLACK
+        while self._queue and (self._open or (slack and self.new)):
+            when, name, had = heapq.heappop(self._queue)
+            if not self._open and -when < self._oldest:
+                slack -= 1
             self._open -= not had
             if had or name in self.new:
                 for parent in self._node(name)[1]:
@@ -90,5 +99,6 @@ def _parents_first(node: Node, tips: Iterable[str], chosen: Collection[str]) -> 
         elif name not in done:
             done.add(name)
             stack.append((name, True))
-            stack += [(parent, False) for parent in node(name)[1] if parent in chosen and parent not in done]
+            parents = reversed(node(name)[1])
+            stack += [(parent, False) for parent in parents if parent in chosen and parent not in done]
     return order

@@ -6,11 +6,14 @@ from pathlib import Path
 
 from dulwich.config import ConfigFile
 
-from gitmem.edges import durable, gitdir
+from gitmem.edges import durable, gitdir, syscalls
 from gitmem.edges.gitdir import GitDir
 from gitmem.errors import RemoteError, RepositoryRefused, UsageError
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+
+_CLOCK_STEP = 2.0
+"""Seconds by which the times of files may be off: some file systems count in steps of two."""
 
 
 def create(path: Path) -> Path:
@@ -73,6 +76,27 @@ def check(path: Path) -> None:
         raise RemoteError("refused", f"the repository at {path} cannot be used: {error}") from error
     if not bare:
         raise _checked_out(path)
+
+
+def flush(path: Path, since: float) -> None:
+    """Bring what was pushed onto the disk: until then it is no backup.
+
+    Args:
+        path: The bare repository.
+        since: Unix seconds; older files are on the disk already.
+    """
+    packs, refs = path / "objects" / "pack", path / "refs"
+    folders = {packs}
+    for file in (*packs.iterdir(), *refs.rglob("*")):
+        if file.is_file() and file.stat().st_mtime >= since - _CLOCK_STEP:
+            folders.add(file.parent)
+            descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                syscalls.fsync(descriptor, file)
+            finally:
+                os.close(descriptor)
+    for folder in sorted(folders):
+        syscalls.fsync_dir(folder)
 
 
 def _checked_out(path: Path) -> RemoteError:

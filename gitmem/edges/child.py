@@ -62,15 +62,19 @@ class Child:
 
     def __init__(self, module: str, request: bytes, *, deadline: float, environ: Mapping[str, str]) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed in _reap)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", module],
-            cwd="/",
-            env=dict(environ),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            start_new_session=True,
-        )
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", module],
+                cwd="/",
+                env=dict(environ),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                start_new_session=True,
+            )
+        except OSError:
+            self._errors.close()
+            raise
         self._until = time.monotonic() + deadline
         self._why = End.ITSELF
         self._asked: float | None = None

@@ -22,7 +22,7 @@ from gitmem.edges.gitdir import GitDir
 from gitmem.edges.refs import Reflog, Refs
 from gitmem.edges.remotes import Remote
 from gitmem.edges.wire import Login, Offer, Outcome, RefResult, Reply, Request
-from gitmem.errors import NotFound, RemoteError, RepositoryBusy
+from gitmem.errors import NotFound, RemoteError, RepositoryBusy, RepositoryRefused
 
 _TICK = 0.02
 """Seconds between two looks at a process that `push` waits for."""
@@ -261,7 +261,7 @@ class PushProcess:
         log = Reflog(_WHO, int(time.time()), f"push: to {self._remote.name}")
         try:
             Refs(self._git).move(tracking, seen, result.ours, log)
-        except RepositoryBusy as error:
+        except (RepositoryBusy, RepositoryRefused, OSError) as error:  # the push itself is done
             return f"{tracking} could not be moved: {error}"
         return None
 

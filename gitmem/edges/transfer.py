@@ -8,6 +8,7 @@ hooks (B98).
 import os
 import signal
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -16,8 +17,8 @@ from dulwich.client import HTTPUnauthorized
 from dulwich.object_store import DiskObjectStore
 
 from gitmem.core import remote_url
-from gitmem.core.remote_url import RemoteUrl
-from gitmem.edges import clients, credentials, trouble
+from gitmem.core.remote_url import RemoteUrl, Scheme
+from gitmem.edges import bare, clients, credentials, trouble
 from gitmem.edges.outgoing import Outgoing
 from gitmem.edges.pushing import Push
 from gitmem.edges.wire import Login, Reply, Request, Trouble
@@ -33,6 +34,7 @@ def push(request: Request) -> Reply:
     work = Push(Outgoing(store), request.offers)
     problem: Trouble | None = None
     secret = request.login
+    started = time.time()
     try:
         try:
             work.run(partial(clients.connect, request, url, request.login))
@@ -41,6 +43,8 @@ def push(request: Request) -> Reply:
             if secret is None:
                 raise
             work.run(partial(clients.connect, request, url, secret))
+        if url.scheme is Scheme.PATH:
+            bare.flush(Path(url.path), started)
     except Exception as error:  # noqa: BLE001  (the border of the process: the parent raises it again)
         found = trouble.explain(error, url)
         problem = Trouble(found.state, _hide(str(found), secret), found.hint)
@@ -62,7 +66,12 @@ def _hide(text: str, login: Login | None) -> str:
     return text.replace(login.password, "***") if login and login.password else text
 
 
-def _end(_signal: int, _frame: FrameType | None) -> None:
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    """Leave in an orderly way: half-written packs and lock files at a path are taken away."""
+    sys.exit(128 + signal.SIGTERM)
+
+
+def _kill(_signal: int, _frame: FrameType | None) -> None:
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
@@ -70,8 +79,9 @@ def main() -> int:
     """Read a request from standard input, write the reply to standard output."""
     request = Request.load(sys.stdin.buffer.read())
     sys.stdin.close()
+    signal.signal(signal.SIGTERM, _stop)
     if os.getpgrp() == os.getpid():
-        signal.signal(signal.SIGALRM, _end)
+        signal.signal(signal.SIGALRM, _kill)
         signal.setitimer(signal.ITIMER_REAL, request.deadline + _GRACE)
     sys.stdout.buffer.write(push(request).dump())
     sys.stdout.buffer.flush()

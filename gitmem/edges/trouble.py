@@ -6,11 +6,10 @@ backoff).
 """
 
 import errno
+import os
 import re
 import socket
-import ssl
 
-import urllib3.exceptions
 from dulwich.client import HTTPProxyUnauthorized, HTTPUnauthorized, StrangeHostname
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository, SendPackError
 from dulwich.file import FileLocked
@@ -119,7 +118,6 @@ _BY_TYPE: tuple[tuple[type[Exception], str, str], ...] = (
     (HTTPProxyUnauthorized, "auth", "the proxy wants a user name and password"),
     (NotGitRepository, "missing", "there is no git repository at this address"),
     (StrangeHostname, "refused", "the host name looks like an option"),
-    (FileLocked, "refused", "another program holds a lock of the repository there"),
     (NotImplementedError, "protocol", "the server does not speak git's smart protocol"),
 )
 
@@ -130,6 +128,11 @@ def _classify(error: Exception) -> tuple[str, str]:
         if isinstance(error, kind):
             return state, text
     match error:
+        case FileLocked():
+            return (
+                "refused",
+                f"another program holds the lock {os.fsdecode(error.lockfilename)}, or left it behind",
+            )
         case SendPackError():
             return "refused", f"the server could not store what was sent: {_first_argument(error)}"
         case GitProtocolError():
@@ -147,8 +150,10 @@ def _first_argument(error: Exception) -> str:
 
 def _protocol(error: GitProtocolError) -> tuple[str, str]:
     cause = error.__cause__
-    if isinstance(cause, urllib3.exceptions.HTTPError):
-        return _web(cause)
+    if cause is not None and type(cause).__module__.startswith("urllib3"):
+        from gitmem.edges import web  # noqa: PLC0415  (loaded already when this happens, and costly otherwise)
+
+        return web.explain(cause)
     text = str(error)
     if found := _HTTP_STATUS.search(text):
         status = int(found[1])
@@ -160,41 +165,6 @@ def _protocol(error: GitProtocolError) -> tuple[str, str]:
 
 def _by_text(text: str) -> str:
     return next((state for state, pattern in _BY_TEXT if pattern.search(text)), "protocol")
-
-
-def _web(error: BaseException) -> tuple[str, str]:
-    """What urllib3 met; it wraps the cause in "too many retries" although there is one try only."""
-    if isinstance(error, urllib3.exceptions.MaxRetryError):
-        error = error.reason or error
-    if _certificate(error):
-        return "auth", f"the server's certificate is not trusted ({error})"
-    match error:
-        case urllib3.exceptions.NameResolutionError():
-            return "offline", "the host name cannot be resolved"
-        case urllib3.exceptions.NewConnectionError() | urllib3.exceptions.ProxyError():
-            return "offline", f"no connection ({_short(error)})"
-        case urllib3.exceptions.TimeoutError():
-            return "timeout", "the server does not answer"
-        case urllib3.exceptions.ProtocolError():
-            return "offline", f"the connection broke ({_short(error)})"
-        case _:
-            return "protocol", str(error)
-
-
-def _certificate(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return True
-        error = (
-            error.__cause__
-            or error.__context__
-            or next((a for a in error.args if isinstance(a, BaseException)), None)
-        )
-    return False
-
-
-def _short(error: BaseException) -> str:
-    return str(error).rsplit(": ", 1)[-1]
 
 
 def _system(error: OSError) -> tuple[str, str]:

@@ -125,7 +125,8 @@ def sshd(root: Path) -> Iterator[Server]:
         f"AuthorizedKeysFile {keys / 'authorized'}\nStrictModes no\nUsePAM no\nPidFile none\n"
         "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\n"
     )
-    Path("/run/sshd").mkdir(exist_ok=True)
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
     with _running([str(SSHD), "-D", "-e", "-f", str(keys / "config")], git_environment(root), port):
         server = Server(f"ssh://{getpass.getuser()}@{HOST}:{port}{root}", root)
         server.environ["GIT_SSH_COMMAND"] = ssh_command(root, "client")

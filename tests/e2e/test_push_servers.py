@@ -1,5 +1,9 @@
 """Pushing to real git servers on loopback: what arrives, what is refused, and what is said then."""
 
+import os
+import shutil
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +22,10 @@ from tests.e2e import servers
 from tests.e2e.servers import Server
 from tests.edges.repos import INFLIGHT, MAIN, all_gone, commit, new_repo, read_ref
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("git") is None, reason="the servers are git's own"),
+]
 
 TRACKING = "refs/remotes/backup/main"
 LOGIN = Login(servers.USER, servers.PASSWORD)
@@ -44,6 +51,8 @@ def serve(tmp_path: Path) -> Iterator[Callable[[str], Server]]:
         def start(kind: str) -> Server:
             if kind == "ssh" and servers.SSHD is None:
                 pytest.skip("there is no sshd on this machine")
+            if kind == "https" and shutil.which("openssl") is None:
+                pytest.skip("there is no openssl on this machine to make certificates with")
             root = tmp_path / f"{kind}-server"
             root.mkdir()
             server = stack.enter_context(starters[kind](root))
@@ -212,6 +221,31 @@ def test_b34_a_dead_connection_is_noticed_before_the_deadline(git_dir: Path, tmp
             assert failure(git_dir, f"{kind}://127.0.0.1:{port}/x.git", way, deadline=50).state == "timeout"
 
 
+_ORPHAN = """
+import sys
+from pathlib import Path
+from gitmem.core import remote_url
+from gitmem.edges.remote import Access, PushProcess
+from gitmem.edges.remotes import Remote
+to = Remote("backup", remote_url.parse(sys.argv[2]))
+process = PushProcess.start(Path(sys.argv[1]), to, deadline=1, access=Access(config_home=Path(sys.argv[1])))
+print(process.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_b34_a_push_whose_parent_was_killed_ends_at_its_deadline(git_dir: Path, tmp_path: Path) -> None:
+    commit(git_dir, {"f": b"x\n"})
+    with servers.tarpit() as port:
+        words = [sys.executable, "-c", _ORPHAN, str(git_dir), f"ssh://127.0.0.1:{port}/x.git"]
+        pipe, environ = subprocess.PIPE, dict(access(tmp_path).environ)
+        with subprocess.Popen(words, env=environ, stdin=pipe, stdout=pipe) as parent:
+            assert parent.stdout is not None
+            group = int(parent.stdout.readline())
+            os.kill(parent.pid, signal.SIGKILL)
+        assert all_gone(group)
+
+
 @pytest.mark.parametrize("login", [None, Login(servers.USER, "wr0ng-pw"), Login("x", servers.PASSWORD)])
 def test_a_wrong_or_missing_password_is_auth_and_shown_nowhere(
     git_dir: Path, tmp_path: Path, serve: Callable[[str], Server], login: Login | None
@@ -289,8 +323,8 @@ def test_an_unknown_key_and_an_unknown_host_are_auth(
 
 @pytest.mark.parametrize(
     ("status", "state"),
-    [(403, "auth"), (404, "missing"), (410, "missing"), (413, "refused"), (429, "protocol"), (500, "protocol"),
-     (502, "protocol"), (503, "protocol")],
+    [(403, "auth"), (404, "missing"), (410, "missing"), (413, "refused"), (429, "protocol"),
+     (500, "protocol"), (502, "protocol"), (503, "protocol")],
 )  # fmt: skip
 def test_http_statuses_become_states(
     git_dir: Path, tmp_path: Path, serve: Callable[[str], Server], status: int, state: str
@@ -316,6 +350,20 @@ def test_a_redirect_to_another_host_is_not_followed(
     error = failure(git_dir, server.url("moved/x.git"), access(tmp_path, server))
     assert error.state == "refused"
     assert "127.0.0.2" in str(error)
+
+
+def test_the_users_proxy_is_used_and_can_be_switched_off(
+    git_dir: Path, tmp_path: Path, serve: Callable[[str], Server]
+) -> None:
+    server = serve("http")
+    commit(git_dir, {"f": b"x\n"})
+    nowhere = f"http://u:t0ps3cret@127.0.0.1:{servers.free_port()}"
+    error = failure(git_dir, server.url(), access(tmp_path, server, http_proxy=nowhere))
+    assert error.state == "offline"
+    assert "t0ps3cret" not in str(error)
+    assert not server.log
+    direct = access(tmp_path, server, http_proxy=nowhere, no_proxy="127.0.0.1")
+    assert push(git_dir, server.url(), direct).changed
 
 
 def test_a_server_that_takes_fetches_only_refuses(git_dir: Path, tmp_path: Path) -> None:

@@ -318,6 +318,38 @@ def test_a_push_can_be_cancelled(git_dir: Path, tmp_path: Path, silent: int) -> 
         )
 
 
+def test_a_lock_left_at_a_path_is_named(git_dir: Path, target: Path) -> None:
+    commit(git_dir, {"a": b"1"})
+    lock = target / f"{MAIN}.lock"
+    lock.touch()
+    with pytest.raises(RemoteError, match=str(lock)) as caught:
+        push(git_dir, named(target))
+    assert caught.value.state == "refused"
+
+
+def test_a_cancelled_push_to_a_path_leaves_no_rubbish_there(
+    git_dir: Path, target: Path, tmp_path: Path
+) -> None:
+    for number in range(60):
+        commit(git_dir, {f"{n}.bin": bytes([n, number]) * 20_000 for n in range(5)})
+    for _ in range(4):
+        with PushProcess.start(git_dir, named(target), deadline=60, access=access(tmp_path)) as process:
+            while not list((target / "objects" / "pack").iterdir()) and process.poll() is None:
+                pass
+        packs = sorted(path.suffix for path in (target / "objects" / "pack").iterdir())
+        assert packs.count(".pack") == packs.count(".idx")
+        assert not list(target.rglob("*.lock"))
+
+
+def test_a_tracking_ref_that_cannot_be_set_does_not_spoil_the_push(git_dir: Path, target: Path) -> None:
+    tip = commit(git_dir, {"a": b"1"})
+    (git_dir / "refs").mkdir(exist_ok=True)
+    (git_dir / "refs" / "remotes").write_text("in the way")
+    result = push(git_dir, named(target))
+    assert read_ref(target, MAIN) == tip
+    assert "refs/remotes/backup/main" in result.notes[0]
+
+
 def test_poll_never_waits(git_dir: Path, tmp_path: Path, silent: int) -> None:
     commit(git_dir, {"a": b"1"})
     to = named(f"git://127.0.0.1:{silent}/x")
