@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from types import TracebackType
-from typing import Self
 
 _GRACE = 1.0
 """Seconds between asking the group to end and ending it."""
@@ -50,7 +48,7 @@ class Ended:
 
 
 class Child:
-    """A process `python -m MODULE` under way. Only `close` waits; use it as a context manager.
+    """A process `python -m MODULE` under way. Only `close` waits, and it must be called.
 
     Args:
         module: What to run. Neither the current folder nor a script's folder is on its path, so that no
@@ -82,14 +80,6 @@ class Child:
         self._ended: Ended | None = None
         os.set_blocking(self.fileno(), False)
         self._hand_over(request)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def pid(self) -> int:
