@@ -15,7 +15,7 @@ from gitmem.core.model import Notice
 from gitmem.edges.gitdir import resolve
 from gitmem.edges.lock import FileLock
 from gitmem.edges.opened import missing_root, open_workspace
-from gitmem.edges.watch import Dirty, Event, Rescan, Watcher
+from gitmem.edges.watch import Event, Rescan, Watcher
 from gitmem.edges.workspace import Workspace, load
 from gitmem.errors import GitmemError
 from gitmem.pusher import Pusher
@@ -90,12 +90,11 @@ class Keeper:
         if self.rounds is None:
             return
         now = time.monotonic()
-        match event:
-            case Dirty(path=path):
-                self.rounds.dirty(path, now)
-            case Rescan(path=None):
-                self.rounds.scan(now)
-            case Rescan(path=path):
+        if isinstance(event, Rescan) and event.path is None:
+            self.rounds.scan(now)
+        elif event.path is not None:
+            path = self.workspace.layout.tree_path(event.prefix, event.path)
+            if path is not None:
                 self.rounds.dirty(path, now)
 
     def notify(self, notice: Notice) -> None:

@@ -197,7 +197,7 @@ class Rounds:
         self.problem = Problem(str(error), hint, since, delay, again)
         self.counters.errors += 1
         for path, seen in batch.first_seen.items():
-            self._window.put_back(path, seen)
+            self._window.put_back(path, seen, now)
 
     def _settled(self, outcome: Outcome, batch: Batch, now: float) -> None:
         if self.problem is not None:
@@ -206,7 +206,7 @@ class Rounds:
         self.missing = outcome.missing
         self._notable.take(outcome)
         for path in outcome.waiting:
-            self._window.put_back(path, batch.first_seen.get(path, now))
+            self._window.put_back(path, batch.first_seen.get(path, now), now)
         for finding in outcome.findings:
             logs.warn(finding.text, rule=finding.rule, path=finding.path)
         if outcome.held:

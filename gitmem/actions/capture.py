@@ -8,8 +8,8 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from gitmem.core import guard
-from gitmem.core.classify import classify, describe_run_state, first_commit, folded
+from gitmem.core import describe, guard
+from gitmem.core.classify import classify, first_commit, folded
 from gitmem.core.model import Change, CommitInfo, File, Finding, Snapshot, TreePath
 from gitmem.edges import inflight, tip
 from gitmem.edges.batch import Batch, holds_run_state, noteworthy, read_batch
@@ -189,7 +189,7 @@ class Capture:
         for path, file in batch.run_state.items():
             if versions.setdefault(path, [])[-1:] != [file]:
                 versions[path].append(file)
-        messages = {path: [describe_run_state(path, file) for file in files] for path, files in versions.items()}
+        messages = {path: [describe.phase(path, file.data) for file in files] for path, files in versions.items()}
         made = inflight.record(self._opened, versions, messages)
         self._phases.clear()
         return made
@@ -198,10 +198,10 @@ class Capture:
         changes = list(batch.changes.values())
         agent = self._opened.workspace.layout.agent
         if target.base is None:
-            return [first_commit(changes, self._opened.classify, agent=agent)]
+            return [first_commit(changes, agent=agent)] if changes else []
         if target.pending is not None:
             return [folded(changes, target.pending)]
-        return [_flag_torn(snapshot, batch.torn) for snapshot in classify(changes, self._opened.classify, agent=agent)]
+        return [_flag_torn(snapshot, batch.torn) for snapshot in classify(changes, self._opened.classify)]
 
     def _remember(self, batch: Batch, target: Tip) -> dict[TreePath, Moved]:
         """Update what is known of the tree and the disk; tells what moved."""

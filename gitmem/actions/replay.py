@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from gitmem.core import checkpoint, session
 from gitmem.core.model import CommitInfo, File, Kind, Message, PathClass, Snapshot, TreePath
 from gitmem.core.replay import Replay, replay
+from gitmem.core.session_names import sidecar_of
 from gitmem.edges import inflight, process, tip, transaction
 from gitmem.edges.batch import holds_run_state
 from gitmem.edges.opened import Opened
@@ -57,7 +58,7 @@ def interrupted(opened: Opened, *, force: bool = False) -> list[Interrupted]:
 
 def _examine(opened: Opened, path: TreePath, running: bool | None, *, force: bool) -> Interrupted | None:
     reading = opened.read(path)
-    sidecar_path = session.sidecar_of(path)
+    sidecar_path = sidecar_of(path)
     sidecar = opened.read(sidecar_path).file
     if reading.file is None or reading.signature is None:
         return None

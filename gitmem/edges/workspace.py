@@ -71,8 +71,8 @@ def find(start: Path) -> Workspace:
     Raises:
         NoWorkspace: There is none; the hint tells how to make one.
     """
-    start = Path(os.path.abspath(start))
-    for directory in dict.fromkeys((start, start.resolve(), *start.resolve().parents)):
+    start = start.expanduser().resolve()
+    for directory in (start, *start.parents):
         found = _at(directory)
         if found is not None:
             return found
