@@ -147,7 +147,7 @@ def repaired(data: bytes, cursor_file: bytes | None = None) -> bytes:
     """The history file with strictly rising cursors and without conflict markers (case B74).
 
     Returns:
-        Entries whose number an earlier line has already reached move to the end, in order, with fresh numbers:
+        Entries whose number an earlier line has reached move to the end, in order, with fresh numbers:
         what stays keeps its meaning for `.dream_cursor`, and what moves is seen again rather than skipped.
         The same bytes where nothing is wrong.
     """

@@ -25,6 +25,7 @@ __all__ = [
     "identity",
     "is_torn",
     "join",
+    "lines_of",
     "members",
     "parse",
     "rewrite",
@@ -108,7 +109,7 @@ def parse(data: bytes) -> Jsonl:
     raws = data.split(b"\n")
     if ended or not data:
         raws.pop()
-    lines = [line for number, raw in enumerate(raws, 1) for line in _read_line(number, raw)]
+    lines = [line for number, raw in enumerate(raws, 1) for line in lines_of(number, raw)]
     torn = bool(lines) and not ended and _incomplete(lines[-1])
     return Jsonl(tuple(lines), torn, ended)
 
@@ -116,18 +117,20 @@ def parse(data: bytes) -> Jsonl:
 def is_torn(data: bytes) -> bool:
     """Whether the file ends in the middle of a record; looks at its last line only."""
     start = data.rfind(b"\n") + 1
-    lines = _read_line(2 if start else 1, data[start:])
+    lines = lines_of(2 if start else 1, data[start:])
     return _incomplete(lines[-1])
 
 
-def join(lines: Iterable[Line]) -> bytes:
-    """The bytes of a file of these lines: each gets its LF, except before one that was glued to it."""
+def join(lines: Iterable[Line], *, ended: bool = True) -> bytes:
+    """A file of these lines: an LF between two that were not glued, and behind the last if `ended`."""
     parts: list[bytes] = []
     for line in lines:
         if parts and not line.glued:
             parts.append(b"\n")
         parts.append(line.raw)
-    return b"".join([*parts, b"\n"]) if parts else b""
+    if parts and ended:
+        parts.append(b"\n")
+    return b"".join(parts)
 
 
 def identity(value: object) -> str:
@@ -144,7 +147,8 @@ def _incomplete(line: Line) -> bool:
     return line.value is None and not line.blank
 
 
-def _read_line(number: int, raw: bytes) -> list[Line]:
+def lines_of(number: int, raw: bytes) -> list[Line]:
+    """Read one line (without its LF): one `Line`, or several for records glued together; never none."""
     value, problem = _decode(raw)
     if problem is None:
         return [Line(number, raw, value)]
