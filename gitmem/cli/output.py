@@ -15,9 +15,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, TypeAlias
 
 from gitmem.core.printable import printable
+
+Part: TypeAlias = str | tuple[str, str]
+"""A piece of a line: a text, or a text and its style (names of `_STYLES`, joined by blanks)."""
 
 _STYLES = {
     "bold": "1",
@@ -58,15 +61,15 @@ class Screen:
     terminal: bool
     encoding: str = "utf-8"
 
-    def line(self, *parts: str | tuple[str, str]) -> None:
-        """Write a line; a part is a text, or a text and its style (names joined by blanks)."""
+    def line(self, *parts: Part) -> None:
+        """Write a line."""
         self.text(*parts, "\n")
 
-    def text(self, *parts: str | tuple[str, str]) -> None:
+    def text(self, *parts: Part) -> None:
         """Write without a line end."""
         self.stream.write(b"".join(self._encoded(part) for part in parts))
 
-    def _encoded(self, part: str | tuple[str, str]) -> bytes:
+    def _encoded(self, part: Part) -> bytes:
         text, style = part if isinstance(part, tuple) else (part, "")
         if not self.terminal:
             data = text.encode("utf-8", "surrogateescape")

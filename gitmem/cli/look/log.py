@@ -1,0 +1,66 @@
+"""The commits that match, on the screen or as JSON lines."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from gitmem.actions import inspect
+from gitmem.actions.inspect import Filter
+from gitmem.cli.look import changes, commits
+from gitmem.cli.output import Screen, print_json, relative_time, screen
+from gitmem.core.model import CommitInfo, Kind
+from gitmem.edges import localtime
+from gitmem.edges.repo import Repository
+from gitmem.edges.workspace import Workspace
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print them; none at all is no failure."""
+    with commits.reading(args) as (workspace, repo):
+        if inspect.newest(repo) is None:
+            commits.tell_no_history()
+            return 0
+        found = inspect.log(repo, _filter(repo, workspace, args))
+        if args.json:
+            _print_json(repo, found, args)
+            return 0
+        told = False
+        with screen(args) as out:
+            for commit in found:
+                _print(out, repo, commit, args, first=not told)
+                told = True
+        if not told:
+            sys.stderr.write("No commit matches.\n")
+    return 0
+
+
+def _filter(repo: Repository, workspace: Workspace, args: argparse.Namespace) -> Filter:
+    return Filter(
+        kinds=frozenset(Kind(name) for name in args.kind or ()),
+        session=args.session,
+        paths=commits.tree_paths(workspace, args.directory, [*args.paths, *commits.after_dashes(args)]),
+        since=None if args.since is None else inspect.moment(repo, args.since, end=False),
+        until=None if args.until is None else inspect.moment(repo, args.until, end=True),
+        limit=args.max_count,
+    )
+
+
+def _print(
+    out: Screen, repo: Repository, commit: CommitInfo, args: argparse.Namespace, *, first: bool
+) -> None:
+    details = args.patch or args.stat
+    if details and not first and not args.oneline:
+        out.line()
+    ago = relative_time(commit.time, localtime.now().timestamp())
+    times = "" if args.oneline else f"{commits.local(commit):%Y-%m-%d %H:%M}  {ago:<14} "
+    out.line((commit.sha[:8], "yellow"), f" {times}", *commits.headline(commit))
+    if details:
+        changes.write(out, inspect.changes(repo, commit), args)
+
+
+def _print_json(repo: Repository, found: Iterator[CommitInfo], args: argparse.Namespace) -> None:
+    for commit in found:
+        row = commits.as_json(commit)
+        if args.patch or args.stat:
+            row["files"] = changes.as_json(inspect.changes(repo, commit), args, patch=args.patch)
+        print_json(row)
