@@ -18,6 +18,7 @@ from typing import Any
 from gitmem import __version__, logs
 from gitmem.core.model import Notice
 from gitmem.edges import control, durable
+from gitmem.edges.watch import Event
 from gitmem.edges.workspace import Workspace
 from gitmem.errors import GitmemError
 from gitmem.keeper import Keeper
@@ -37,7 +38,7 @@ class Daemon:
         self._keepers = [self._keeper(workspace) for workspace in workspaces]
 
     def _keeper(self, workspace: Workspace) -> Keeper:
-        def sink(event: object) -> None:
+        def sink(event: Event) -> None:
             self._queue.put(partial(keeper.event, event))
 
         keeper = Keeper(workspace, sink, self._listen)
@@ -97,7 +98,12 @@ class Daemon:
             server = control.Server(path, partial(self._handle, workspace.identity))
             self._servers[workspace.identity] = server
             server.start()
-        record = {"pid": os.getpid(), "socket": str(server.path), "started": self._started, "version": __version__}
+        record = {
+            "pid": os.getpid(),
+            "socket": str(server.path),
+            "started": self._started,
+            "version": __version__,
+        }
         durable.replace(control.record_path(workspace.git.state), json.dumps(record).encode() + b"\n", 0o600)
 
     def _handle(self, identity: str, request: control.Answer) -> control.Answer:

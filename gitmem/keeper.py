@@ -30,7 +30,9 @@ _CLOCK_JUMP = 5.0
 class Keeper:
     """Keeps one workspace as long as the daemon runs."""
 
-    def __init__(self, workspace: Workspace, sink: Callable[[Event], None], record: Callable[[Workspace], None]) -> None:
+    def __init__(
+        self, workspace: Workspace, sink: Callable[[Event], None], record: Callable[[Workspace], None]
+    ) -> None:
         """Prepare to keep a workspace.
 
         Args:

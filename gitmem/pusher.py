@@ -91,10 +91,11 @@ class Pusher:
 
     def _begin(self, lane: _Lane, now: float) -> None:
         deadline = allowance(_SIZE_GUESS, self._opened.settings.push_deadline)
+        lane.due = None
         try:
             lane.process = PushProcess.start(self._git_dir, lane.remote, deadline=deadline)
         except NotFound:
-            lane.due = None
+            return  # nothing to push yet
         except (GitmemError, OSError) as error:
             self._failed(lane, error, now)
 
@@ -110,7 +111,7 @@ class Pusher:
             return
         if result is None:
             return
-        lane.process, lane.due, lane.error, lane.hint = None, None, None, None
+        lane.process, lane.error, lane.hint = None, None, None
         lane.backoff, lane.pushed = lane.backoff.succeeded(), self._opened.clock()
         if result.changed:
             logs.say(f"pushed to {lane.remote.name}", remote=lane.remote.name, objects=result.objects)

@@ -108,7 +108,9 @@ class Rounds:
         for commit in recovered.finished:
             logs.say("finished an interrupted operation", commit=commit.sha, subject=commit.subject)
         for name in recovered.dropped:
-            logs.warn("an interrupted operation could not be finished; files are kept as they are", record=name)
+            logs.warn(
+                "an interrupted operation could not be finished; files are kept as they are", record=name
+            )
         if not self.opened.workspace.adopted:
             self._moved |= gitindex.behind(self.opened.repo, self.opened.repo.head())
         self.scan(time.monotonic())
@@ -222,7 +224,9 @@ class Rounds:
             self.counters.last_commit = self.opened.clock()
             logs.say(f"{commit.sha[:8]} {commit.subject}", commit=commit.sha, kind=str(commit.kind))
             if commit.kind is Kind.CHECKPOINT:
-                self._agenda.replay = self._agenda.replay or time.monotonic() + self.opened.settings.checkpoint_grace
+                self._agenda.replay = (
+                    self._agenda.replay or time.monotonic() + self.opened.settings.checkpoint_grace
+                )
 
     def _step_replay(self, now: float) -> None:
         """Replay interrupted turns; look again at those that may be live once they have been still for long enough."""
@@ -255,7 +259,9 @@ class Rounds:
         problem = self.problem
         return {
             "counters": asdict(self.counters),
-            "problem": None if problem is None else {"text": problem.text, "hint": problem.hint, "since": problem.since},
+            "problem": None
+            if problem is None
+            else {"text": problem.text, "hint": problem.hint, "since": problem.since},
             "held": sorted(self._notable.held),
             "waiting": sorted(self._notable.waiting),
             "findings": [asdict(finding) for finding in self._notable.findings.values()],

@@ -14,6 +14,13 @@ def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     monkeypatch.setenv("GITMEM_CONFIG_DIR", str(home / "config"))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    for name in ("XDG_RUNTIME_DIR", "GIT_DIR", "GIT_WORK_TREE", "GIT_SSH_COMMAND", "GITMEM_TOKEN", "NO_COLOR"):
+    for name in (
+        "XDG_RUNTIME_DIR",
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_SSH_COMMAND",
+        "GITMEM_TOKEN",
+        "NO_COLOR",
+    ):
         monkeypatch.delenv(name, raising=False)
     return home

@@ -10,7 +10,20 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "gitmem"
 RANKS = {"core": 0, "agents": 1, "edges": 1, "actions": 2}
 SHELL = 3
-IMPURE = {"os", "io", "time", "threading", "random", "secrets", "socket", "subprocess", "logging", "shutil", "tempfile", "queue"}
+IMPURE = {
+    "os",
+    "io",
+    "time",
+    "threading",
+    "random",
+    "secrets",
+    "socket",
+    "subprocess",
+    "logging",
+    "shutil",
+    "tempfile",
+    "queue",
+}
 ONLY_IMPORTERS = {
     "watchdog": {"edges/watch.py"},
     "pydantic_settings": {"edges/config.py"},

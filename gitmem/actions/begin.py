@@ -9,7 +9,7 @@ from gitmem.core.paths import EXCLUDE_LINES
 from gitmem.edges import gitdir, workspace
 from gitmem.edges.gitdir import GitDir
 from gitmem.edges.workspace import Workspace
-from gitmem.errors import NotFound, UsageError
+from gitmem.errors import NotFound, NoWorkspace, UsageError
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ def plan(directory: Path, agent: str | None, sessions: Path | None, *, adopt: bo
         raise NotFound(f"{directory} is not a folder", "Name the agent's workspace: gitmem init DIR")
     existing = _existing(directory)
     if existing is not None:
-        return Plan(existing.layout, existing.git.control, existing.adopted, "it is a workspace already", existing)
+        return Plan(
+            existing.layout, existing.git.control, existing.adopted, "it is a workspace already", existing
+        )
     layout = agents.layout(agent or agents.detect(directory), directory, sessions)
     own = workspace.separate_git_dir(directory)
     found = gitdir.enclosing(directory)
@@ -58,10 +60,16 @@ def plan(directory: Path, agent: str | None, sessions: Path | None, *, adopt: bo
             raise UsageError(f"{directory} has no repository of its own to adopt", "Leave out --adopt.")
         return Plan(layout, found, adopted=True, reason="the repository that is there, as you asked")
     if found is not None:
-        whose = "has a repository of its own" if found.parent == directory else f"lies inside the repository {found.parent}"
+        whose = (
+            "has a repository of its own"
+            if found.parent == directory
+            else f"lies inside the repository {found.parent}"
+        )
         return Plan(layout, own, adopted=False, reason=f"a git dir of its own, since the folder {whose}")
     if layout.mapped:
-        return Plan(layout, own, adopted=False, reason="a git dir of its own, since sessions lie outside the folder")
+        return Plan(
+            layout, own, adopted=False, reason="a git dir of its own, since sessions lie outside the folder"
+        )
     if separate:
         return Plan(layout, own, adopted=False, reason="a git dir of its own, as you asked")
     return Plan(layout, directory / ".git", adopted=False, reason="plain git log works in the folder")
@@ -70,7 +78,7 @@ def plan(directory: Path, agent: str | None, sessions: Path | None, *, adopt: bo
 def _existing(directory: Path) -> Workspace | None:
     try:
         found = workspace.find(directory)
-    except workspace.NoWorkspace:
+    except NoWorkspace:
         return None
     return found if found.directory == directory else None
 

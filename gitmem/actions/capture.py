@@ -156,7 +156,9 @@ class Capture:
             self._opened.reload_patterns()
         layout = self._opened.workspace.layout
         folders = tuple(
-            f"{path}/" if path else "" for path in paths if path not in self._files and layout.disk(path).is_dir()
+            f"{path}/" if path else ""
+            for path in paths
+            if path not in self._files and layout.disk(path).is_dir()
         )
         gone = tuple(f"{path}/" for path in paths if path not in self._files)
         below = {path for path in self._files if path.startswith(gone)} if gone else set()
@@ -189,7 +191,9 @@ class Capture:
         for path, file in batch.run_state.items():
             if versions.setdefault(path, [])[-1:] != [file]:
                 versions[path].append(file)
-        messages = {path: [describe.phase(path, file.data) for file in files] for path, files in versions.items()}
+        messages = {
+            path: [describe.phase(path, file.data) for file in files] for path, files in versions.items()
+        }
         made = inflight.record(self._opened, versions, messages)
         self._phases.clear()
         return made

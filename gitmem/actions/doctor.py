@@ -76,12 +76,25 @@ def _locks(opened: Opened) -> Iterator[Check]:
     for path in found:
         age = time.time() - path.stat().st_mtime
         if age < _STALE:
-            yield Check("lock", ok=False, text=f"{path} is {age:.0f} s old", cure="Wait: somebody may be using git.")
+            yield Check(
+                "lock", ok=False, text=f"{path} is {age:.0f} s old", cure="Wait: somebody may be using git."
+            )
         elif process.has_open(path):
-            yield Check("lock", ok=False, text=f"{path} is held by a running program", cure="Let it finish, or end it.")
+            yield Check(
+                "lock",
+                ok=False,
+                text=f"{path} is held by a running program",
+                cure="Let it finish, or end it.",
+            )
         else:
             cure = f"gitmem doctor --fix, or: rm {path}"
-            yield Check("lock", ok=False, text=f"{path} was left behind {age / 60:.0f} min ago", cure=cure, mend=path.unlink)
+            yield Check(
+                "lock",
+                ok=False,
+                text=f"{path} was left behind {age / 60:.0f} min ago",
+                cure=cure,
+                mend=path.unlink,
+            )
     if not found:
         yield Check("locks", ok=True, text="none")
 
@@ -123,7 +136,9 @@ def _index(opened: Opened) -> Check:
     def mend() -> bool:
         return gitindex.refresh(opened.repo, behind, outside)
 
-    return Check("index", ok=False, text=f"{len(behind)} entries are behind", cure="gitmem doctor --fix", mend=mend)
+    return Check(
+        "index", ok=False, text=f"{len(behind)} entries are behind", cure="gitmem doctor --fix", mend=mend
+    )
 
 
 def _modes(opened: Opened) -> Check:
@@ -145,7 +160,9 @@ def _modes(opened: Opened) -> Check:
 def _space(opened: Opened) -> Check:
     free = shutil.disk_usage(opened.repo.git.control).free
     text = f"{free / 1024**3:.1f} GiB free"
-    return Check("disk", ok=free > _LITTLE, text=text, cure=None if free > _LITTLE else "Make room on the disk.")
+    return Check(
+        "disk", ok=free > _LITTLE, text=text, cure=None if free > _LITTLE else "Make room on the disk."
+    )
 
 
 def _watches() -> Check:
@@ -162,7 +179,12 @@ def _remotes(opened: Opened) -> Check:
     except GitmemError as error:
         return Check("remotes", ok=False, text=str(error), cure=error.hint)
     if not found:
-        return Check("remotes", ok=False, text="none: the memory lives on this disk only", cure="gitmem remote add NAME URL")
+        return Check(
+            "remotes",
+            ok=False,
+            text="none: the memory lives on this disk only",
+            cure="gitmem remote add NAME URL",
+        )
     branch, head = opened.repo.branch(), opened.repo.head()
     behind = [
         remote.name
@@ -171,4 +193,6 @@ def _remotes(opened: Opened) -> Check:
     ]
     if behind:
         return Check("remotes", ok=False, text=f"{', '.join(behind)} lacks commits", cure="gitmem push")
-    return Check("remotes", ok=True, text=f"{', '.join(r.name for r in found)} had everything at the last push")
+    return Check(
+        "remotes", ok=True, text=f"{', '.join(r.name for r in found)} had everything at the last push"
+    )

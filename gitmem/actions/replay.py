@@ -124,7 +124,9 @@ def _message(item: Interrupted) -> Message:
     what = ", ".join(part for part in parts if part) or "run state cleared"
     body = [f"The turn stopped in phase {item.phase}. No tool was run again."]
     if made.set_aside:
-        body.append(f"{len(made.set_aside)} results that no call declared were left out; the in-flight ref keeps them.")
+        body.append(
+            f"{len(made.set_aside)} results that no call declared were left out; the in-flight ref keeps them."
+        )
     return Message(Kind.REPLAY, f"replay({item.key}): {what}", tuple(body), (("Gitmem-Session", item.key),))
 
 

@@ -66,16 +66,20 @@ def _disk(opened: Opened, facts: dict[str, Any]) -> None:
     facts["changed"] = sorted(batch.changes)
     facts["findings"] = [{"rule": f.rule, "path": f.path, "text": f.text} for f in batch.findings]
     for path, file in sorted(batch.run_state.items()):
-        if opened.classify(path) is PathClass.SESSION:
+        if opened.classify(path) is PathClass.SESSION and checkpoint.is_mid_turn(file.data):
             parsed = session.parse(file.data)
             state = checkpoint.run_state(parsed)
-            facts["in_flight"].append({"session": parsed.key or path, "phase": state.phase if state else "pending"})
+            facts["in_flight"].append(
+                {"session": parsed.key or path, "phase": state.phase if state else "pending"}
+            )
 
 
 def _attention(facts: dict[str, Any], live: control.Answer | None) -> None:
     attention = facts["attention"]
     if facts["operation"] is not None:
-        attention.append(f"a {facts['operation']} is in progress: commits wait on a side ref until it is finished")
+        attention.append(
+            f"a {facts['operation']} is in progress: commits wait on a side ref until it is finished"
+        )
     if live is None:
         attention.append("no daemon is running: changes are committed only by commands")
     elif live.get("problem"):

@@ -6,7 +6,7 @@ Both only plan: they compute a snapshot from what is committed. Applying it is a
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from gitmem.core.checkpoint import has_run_state
+from gitmem.core.checkpoint import is_mid_turn
 from gitmem.core.merge.inverse import inverse
 from gitmem.core.model import Change, CommitInfo, File, Kind, Message, PathClass, Snapshot, TreePath
 from gitmem.edges import process, tip, transaction
@@ -47,7 +47,10 @@ def plan_revert(opened: Opened, commits: Sequence[CommitInfo]) -> Plan:
         now |= _inverse_of(opened, commit, now, head)
     names = " ".join(f"{commit.kind} {commit.sha[:8]}" for commit in commits)
     files = _changed(opened, head, now)
-    body = (*(f"Takes back: {commit.subject}" for commit in commits), "Later changes are kept; cursors do not go back.")
+    body = (
+        *(f"Takes back: {commit.subject}" for commit in commits),
+        "Later changes are kept; cursors do not go back.",
+    )
     trailers = tuple(("Gitmem-Reverts", commit.sha) for commit in commits)
     scope = f" ({', '.join(sorted(files))})" if 0 < len(files) <= 3 else f" ({len(files)} files)"
     message = Message(Kind.REVERT, f"revert: undo {names}{scope}", body, trailers)
@@ -107,10 +110,14 @@ def plan_restore(opened: Opened, paths: Sequence[TreePath], at: CommitInfo, *, e
         wanted |= {name: repo.read(then[name]) for name in below}
         if exact:
             wanted |= {name: None for name in now if _is_below(name, path) and name not in then}
-    files = _changed(opened, head, {k: v for k, v in wanted.items() if opened.classify(k) is not PathClass.CURSOR})
+    files = _changed(
+        opened, head, {k: v for k, v in wanted.items() if opened.classify(k) is not PathClass.CURSOR}
+    )
     names = ", ".join(path or "." for path in paths)
     body = (f"As it was at {at.sha[:8]}: {at.subject}",)
-    message = Message(Kind.RESTORE, f"restore({names}): as of {at.sha[:8]}", body, (("Gitmem-Restored-From", at.sha),))
+    message = Message(
+        Kind.RESTORE, f"restore({names}): as of {at.sha[:8]}", body, (("Gitmem-Restored-From", at.sha),)
+    )
     return _plan(opened, head, Snapshot(message, files))
 
 
@@ -118,7 +125,9 @@ def _is_below(name: TreePath, path: TreePath) -> bool:
     return not path or name == path or name.startswith(path.rstrip("/") + "/")
 
 
-def _changed(opened: Opened, head: str | None, wanted: dict[TreePath, File | None]) -> dict[TreePath, File | None]:
+def _changed(
+    opened: Opened, head: str | None, wanted: dict[TreePath, File | None]
+) -> dict[TreePath, File | None]:
     return {path: file for path, file in wanted.items() if opened.repo.file(head, path) != file}
 
 
@@ -144,10 +153,12 @@ def check_in_use(opened: Opened, paths: Collection[TreePath]) -> None:
             continue
         age = opened.clock() - reading.signature.mtime_ns / 1e9
         hint = "Stop the agent first, or say --force."
-        if has_run_state(reading.file.data):
+        if is_mid_turn(reading.file.data):
             raise SessionInUse(f"{path} is in the middle of a turn", hint)
         if running or (running is None and age < opened.settings.session_hot):
-            raise SessionInUse(f"{path} may be held in memory by the agent (last saved {age:.0f} s ago)", hint)
+            raise SessionInUse(
+                f"{path} may be held in memory by the agent (last saved {age:.0f} s ago)", hint
+            )
 
 
 def apply(opened: Opened, plan: Plan, *, force: bool = False) -> CommitInfo:

@@ -70,8 +70,12 @@ def _overview() -> str:
 
 def _common_options() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help="run as if started in DIR")
-    common.add_argument("--json", action="store_true", help="print one JSON document (JSON lines for log) and nothing else")
+    common.add_argument(
+        "-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help="run as if started in DIR"
+    )
+    common.add_argument(
+        "--json", action="store_true", help="print one JSON document (JSON lines for log) and nothing else"
+    )
     common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="when to colour")
     return common
 
@@ -96,7 +100,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except Exception:  # noqa: BLE001  the outermost boundary: a bug must be reported whole, nothing is hidden
         traceback.print_exc()
-        sys.stderr.write(f"gitmem {__version__} met a fault of its own; nothing was lost. Please report the lines above.\n")
+        sys.stderr.write(
+            f"gitmem {__version__} met a fault of its own; nothing was lost. Please report the lines above.\n"
+        )
         return _BUG
 
 

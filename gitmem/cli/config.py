@@ -14,7 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="a setting; all of them by default")
     parser.add_argument("value", nargs="?", help="its new value (as in TOML or a bare word)")
     parser.add_argument("--show-origin", action="store_true", help="say where each value comes from")
-    parser.add_argument("--workspace", action="store_true", help="change the workspace's .gitmem.toml, not the user's file")
+    parser.add_argument(
+        "--workspace", action="store_true", help="change the workspace's .gitmem.toml, not the user's file"
+    )
     parser.add_argument("--unset", action="store_true", help="remove the setting from the file")
     parser.epilog = "examples:\n  gitmem config --show-origin\n  gitmem config max_delay 10\n  gitmem config --workspace exclude '[\"notes/*\"]'"
 
@@ -34,7 +36,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"there is no setting called {args.name}", f"Known: {known}")
     if args.value is not None or args.unset:
         if args.name is None or (args.workspace and directory is None):
-            raise UsageError("name a setting, and use --workspace inside a workspace", "See: gitmem config --help")
+            raise UsageError(
+                "name a setting, and use --workspace inside a workspace", "See: gitmem config --help"
+            )
         file = directory / config.WORKSPACE_FILE if args.workspace and directory else config.user_file()
         _change(file, args.name, None if args.unset else _value(args.value), directory)
         return 0
@@ -55,7 +59,12 @@ def _row(name: str, value: Any, sources: Any) -> dict[str, Any]:
     from gitmem.edges import config
 
     origin = next((source.name for source in sources if name in source.values), "default")
-    return {"name": name, "value": value, "origin": origin, "meaning": config.Settings.model_fields[name].description}
+    return {
+        "name": name,
+        "value": value,
+        "origin": origin,
+        "meaning": config.Settings.model_fields[name].description,
+    }
 
 
 def _value(text: str) -> Any:

@@ -8,7 +8,9 @@ HELP = "check that the memory is safe, and mend what can be"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("--fix", action="store_true", help="carry out the safe cures: left-behind locks, modes, index")
+    parser.add_argument(
+        "--fix", action="store_true", help="carry out the safe cures: left-behind locks, modes, index"
+    )
     parser.epilog = "Exit code: 0 all is well, 1 something needs a look."
 
 
@@ -24,7 +26,15 @@ def run(args: argparse.Namespace) -> int:
             mended = args.fix and check.mend is not None
             if mended and check.mend is not None:
                 check.mend()
-            rows.append({"name": check.name, "ok": check.ok or mended, "text": check.text, "cure": check.cure, "mended": mended})
+            rows.append(
+                {
+                    "name": check.name,
+                    "ok": check.ok or mended,
+                    "text": check.text,
+                    "cure": check.cure,
+                    "mended": mended,
+                }
+            )
             if not args.json:
                 print(_sentence(rows[-1]))
     if args.json:

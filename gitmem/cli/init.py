@@ -9,10 +9,16 @@ HELP = "keep the memory in a folder from now on"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("folder", nargs="?", metavar="DIR", help="the agent's workspace; the current folder by default")
+    parser.add_argument(
+        "folder", nargs="?", metavar="DIR", help="the agent's workspace; the current folder by default"
+    )
     parser.add_argument("--agent", metavar="NAME", help="native, nanobot or plain; recognised by default")
-    parser.add_argument("--sessions", type=Path, metavar="DIR", help="the agent's session folder, where it lies outside")
-    parser.add_argument("--adopt", action="store_true", help="use the git repository that is already in the folder")
+    parser.add_argument(
+        "--sessions", type=Path, metavar="DIR", help="the agent's session folder, where it lies outside"
+    )
+    parser.add_argument(
+        "--adopt", action="store_true", help="use the git repository that is already in the folder"
+    )
     parser.add_argument("--separate", action="store_true", help="keep the history outside the folder")
     parser.add_argument("--dry-run", action="store_true", help="say what would be done and do nothing")
     parser.epilog = "examples:\n  gitmem init\n  gitmem init ~/.nanobot/workspace\n  gitmem init --sessions ~/.nanobot/sessions/ID"
@@ -26,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
     from gitmem.edges.opened import open_workspace
 
     directory = Path(args.folder or args.directory).expanduser().absolute()
-    plan = begin.plan(directory.resolve(), args.agent, args.sessions, adopt=args.adopt, separate=args.separate)
+    plan = begin.plan(
+        directory.resolve(), args.agent, args.sessions, adopt=args.adopt, separate=args.separate
+    )
     facts: dict[str, Any] = {
         "workspace": str(plan.layout.directory),
         "agent": plan.layout.agent,
@@ -69,7 +77,15 @@ def _tell(args: argparse.Namespace, facts: dict[str, Any], files: int | None) ->
         print(f"  files     {files} under history")
     for finding in facts.get("findings", ()):
         print(f"  note      {finding}")
-    if facts["agent"] == nanobot.NAME and nanobot.misses_sessions(Path(facts["workspace"])) and "sessions" not in facts["roots"]:
-        print("  note      its sessions lie outside and were not found; name them: gitmem init --sessions DIR")
+    if (
+        facts["agent"] == nanobot.NAME
+        and nanobot.misses_sessions(Path(facts["workspace"]))
+        and "sessions" not in facts["roots"]
+    ):
+        print(
+            "  note      its sessions lie outside and were not found; name them: gitmem init --sessions DIR"
+        )
     if files is not None:
-        print("Next: gitmem start  (watch and commit in the background), gitmem log, gitmem remote add NAME URL")
+        print(
+            "Next: gitmem start  (watch and commit in the background), gitmem log, gitmem remote add NAME URL"
+        )

@@ -8,10 +8,14 @@ HELP = "tell the daemon that a save is complete (for hooks)"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("event", nargs="?", default="changed", help="what happened, for example session-saved")
+    parser.add_argument(
+        "event", nargs="?", default="changed", help="what happened, for example session-saved"
+    )
     parser.add_argument("--path", help="the file it happened to")
     parser.add_argument("--session", metavar="KEY", help="the session it happened to")
-    parser.epilog = "It never fails for want of a daemon: the watcher, or the next start, sees the file anyway."
+    parser.epilog = (
+        "It never fails for want of a daemon: the watcher, or the next start, sees the file anyway."
+    )
 
 
 def run(args: argparse.Namespace) -> int:

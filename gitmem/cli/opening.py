@@ -28,7 +28,9 @@ def capture_all(opened: Opened, *, allow_loss: bool = False) -> Outcome:
     paths = capture.scan()
     outcome = capture.run(paths, overdue=paths, allow_loss=allow_loss)
     if outcome.missing is not None:
-        raise GitmemError(f"{outcome.missing} is missing", "Mount or put back the folder; nothing was committed.")
+        raise GitmemError(
+            f"{outcome.missing} is missing", "Mount or put back the folder; nothing was committed."
+        )
     refresh_index(opened, outcome)
     return outcome
 

@@ -49,7 +49,9 @@ def _push_one(args: argparse.Namespace, opened: Any, remote: Any) -> dict[str, A
     if args.dry_run:
         return row
     try:
-        result = push(opened.repo.git.control, remote, deadline=allowance(20_000_000, opened.settings.push_deadline))
+        result = push(
+            opened.repo.git.control, remote, deadline=allowance(20_000_000, opened.settings.push_deadline)
+        )
     except RemoteError as error:
         return {**row, "error": str(error), "state": error.state, "hint": error.hint}
     refs = [{"ref": ref.ref, "outcome": ref.outcome.value, "commit": ref.ours} for ref in result.refs]

@@ -53,9 +53,11 @@ def _check(args: argparse.Namespace, directory: Path) -> None:
     from gitmem.errors import UsageError
 
     url = remote_url.parse(args.url)
-    if url.scheme not in (Scheme.PATH, Scheme.FILE):
+    if url.scheme is not Scheme.PATH:
         if args.create:
-            raise UsageError("--create makes a repository at a local path only", "Create it on the server first.")
+            raise UsageError(
+                "--create makes a repository at a local path only", "Create it on the server first."
+            )
         return
     path = Path(url.path).expanduser().absolute()
     if bare.is_inside(path, directory):
@@ -71,7 +73,9 @@ def _list(args: argparse.Namespace, git_dir: Path) -> int:
 
     found = remotes.load(git_dir)
     if args.json:
-        print_json([{"name": remote.name, "url": remote.url.text, "created": remote.created} for remote in found])
+        print_json(
+            [{"name": remote.name, "url": remote.url.text, "created": remote.created} for remote in found]
+        )
         return 0
     for remote in found:
         print(f"{remote.name:<12} {remote.url.text}")

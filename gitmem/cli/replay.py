@@ -8,9 +8,13 @@ HELP = "turn interrupted turns into ordinary messages"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("session", nargs="?", metavar="SESSION", help="key or file of one session; all by default")
+    parser.add_argument(
+        "session", nargs="?", metavar="SESSION", help="key or file of one session; all by default"
+    )
     parser.add_argument("--dry-run", action="store_true", help="say what would be done and do nothing")
-    parser.add_argument("--force", action="store_true", help="also replay turns whose agent may still be running")
+    parser.add_argument(
+        "--force", action="store_true", help="also replay turns whose agent may still be running"
+    )
     parser.epilog = "No tool is ever run again. The raw checkpoint stays in history: gitmem git log refs/gitmem/inflight/HOST"
 
 
@@ -51,6 +55,10 @@ def run(args: argparse.Namespace) -> int:
         print("No interrupted turn.")
     for row in rows:
         counts = f"{row['assistants']} assistant, {row['results']} results, {row['interrupted']} interrupted"
-        state = f"left alone: {row['left_alone']}" if row["left_alone"] else (row["commit"] or "would be replayed")[:17]
+        state = (
+            f"left alone: {row['left_alone']}"
+            if row["left_alone"]
+            else (row["commit"] or "would be replayed")[:17]
+        )
         print(f"{row['session']}  {row['phase']}: {counts}; {state}")
     return 0

@@ -9,11 +9,19 @@ HELP = "bring files back as they were"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files or folders, as in gitmem log --stat; . for all")
-    parser.add_argument("--at", required=True, metavar="WHEN", help="an id, HEAD~3, '2h ago', 'before last dream', a date")
-    parser.add_argument("--exact", action="store_true", help="also remove files of a folder that did not exist then")
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="files or folders, as in gitmem log --stat; . for all"
+    )
+    parser.add_argument(
+        "--at", required=True, metavar="WHEN", help="an id, HEAD~3, '2h ago', 'before last dream', a date"
+    )
+    parser.add_argument(
+        "--exact", action="store_true", help="also remove files of a folder that did not exist then"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the diff and do nothing")
-    parser.add_argument("--force", action="store_true", help="also change sessions that an agent may hold in memory")
+    parser.add_argument(
+        "--force", action="store_true", help="also change sessions that an agent may hold in memory"
+    )
     parser.epilog = "examples:\n  gitmem restore memory/MEMORY.md --at yesterday\n  gitmem restore . --at HEAD   (after files were lost)"
 
 

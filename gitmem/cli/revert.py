@@ -7,9 +7,13 @@ HELP = "take back one change and keep all later ones"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("commits", nargs="+", metavar="COMMIT", help="what to take back: an id, HEAD, 'last dream', ...")
+    parser.add_argument(
+        "commits", nargs="+", metavar="COMMIT", help="what to take back: an id, HEAD, 'last dream', ..."
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the diff and do nothing")
-    parser.add_argument("--force", action="store_true", help="also change sessions that an agent may hold in memory")
+    parser.add_argument(
+        "--force", action="store_true", help="also change sessions that an agent may hold in memory"
+    )
     parser.epilog = "examples:\n  gitmem revert HEAD\n  gitmem revert --dry-run 'last dream'"
 
 

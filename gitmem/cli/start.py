@@ -52,7 +52,12 @@ def _start(directories: list[Path], states: list[Path]) -> int:
     words = [sys.executable, "-m", "gitmem", "watch", *(str(directory) for directory in directories)]
     with tempfile.TemporaryFile() as said:
         child = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True, cwd="/"
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+            cwd="/",
         )
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
@@ -63,4 +68,6 @@ def _start(directories: list[Path], states: list[Path]) -> int:
             if all(control.ask(state, {"do": "ping"}, timeout=1.0) is not None for state in states):
                 return child.pid
             time.sleep(0.05)
-    raise GitmemError("the daemon does not answer yet", "It may still be reading the workspace: gitmem status")
+    raise GitmemError(
+        "the daemon does not answer yet", "It may still be reading the workspace: gitmem status"
+    )

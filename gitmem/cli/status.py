@@ -38,7 +38,9 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"workspace  {facts['workspace']} ({facts['agent']})",
         f"history    {facts['git_dir']}",
         f"daemon     {watching}",
-        "last       none yet" if head is None else f"last       {head['sha'][:8]} {head['subject']} ({_ago(head['time'])})",
+        "last       none yet"
+        if head is None
+        else f"last       {head['sha'][:8]} {head['subject']} ({_ago(head['time'])})",
     ]
     lines += [f"remote     {name}: {_remote(row)}" for name, row in facts["remotes"].items()]
     if not facts["remotes"]:
@@ -49,7 +51,9 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         lines.append(f"changed    and {len(facts['changed']) - 10} more")
     lines += [f"held back  {path} is gone" for path in facts["held"][:5]]
     if facts["held"]:
-        lines.append(f"           {len(facts['held'])} files vanished at once. Really delete: gitmem confirm. Bring back: gitmem restore . --at HEAD")
+        lines.append(
+            f"           {len(facts['held'])} files vanished at once. Really delete: gitmem confirm. Bring back: gitmem restore . --at HEAD"
+        )
     lines += [f"attention  {text}" for text in facts["attention"]]
     if not facts["attention"] and not facts["changed"]:
         lines.append("All is committed." if not facts["remotes"] else "All is committed and backed up.")

@@ -54,4 +54,6 @@ def stop(directory: Path) -> dict[str, object] | None:
         if not alive(pid) or control.ask(found.git.state, {"do": "ping"}, timeout=0.5) is None:
             return dict(answer)
         time.sleep(0.05)
-    raise GitmemError(f"the daemon (pid {pid}) does not end", f"See its log: {found.git.state / 'gitmem.log'}")
+    raise GitmemError(
+        f"the daemon (pid {pid}) does not end", f"See its log: {found.git.state / 'gitmem.log'}"
+    )

@@ -18,7 +18,12 @@ def run(args: argparse.Namespace) -> int:
     from gitmem.cli.output import print_json
 
     libraries = {name: metadata.version(name) for name in ("dulwich", "watchdog", "pydantic-settings")}
-    facts = {"gitmem": __version__, "python": platform.python_version(), "system": platform.platform(), **libraries}
+    facts = {
+        "gitmem": __version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        **libraries,
+    }
     if args.json:
         print_json(facts)
     else:

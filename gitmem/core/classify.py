@@ -77,7 +77,8 @@ def _consolidation(batch: _Batch) -> list[_Group]:
     archived = [
         path
         for path, (change, delta) in batch.sessions.items()
-        if change.new is not None and (delta.archived[1] > delta.archived[0] or (delta.key in keys and _shrank(delta)))
+        if change.new is not None
+        and (delta.archived[1] > delta.archived[0] or (delta.key in keys and _shrank(delta)))
     ]
     if not added and not archived:
         return []

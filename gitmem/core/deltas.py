@@ -73,7 +73,9 @@ def session_delta(change: Change) -> SessionDelta:
     old, new = _half(change.old.data if change.old else b""), _half(change.new.data if change.new else b"")
     key = new.metadata.get("key") or old.metadata.get("key")
     stem = change.path.rpartition("/")[2].removesuffix(".jsonl")
-    names = sorted(name for name in old.inner.keys() | new.inner.keys() if old.inner.get(name) != new.inner.get(name))
+    names = sorted(
+        name for name in old.inner.keys() | new.inner.keys() if old.inner.get(name) != new.inner.get(name)
+    )
     return SessionDelta(
         key=key if isinstance(key, str) and key else stem,
         added=_records(new.lines - old.lines),
@@ -118,7 +120,10 @@ def _entry_lines(data: bytes) -> Counter[bytes]:
 
 def lines_changed(change: Change) -> tuple[int, int]:
     """How many lines came and went, counted without regard to their order."""
-    old, new = _all_lines(change.old.data if change.old else b""), _all_lines(change.new.data if change.new else b"")
+    old, new = (
+        _all_lines(change.old.data if change.old else b""),
+        _all_lines(change.new.data if change.new else b""),
+    )
     return (new - old).total(), (old - new).total()
 
 

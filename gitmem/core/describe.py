@@ -42,14 +42,22 @@ def many_sessions(deltas: Sequence[SessionDelta]) -> Message:
     removed = sum(len(delta.removed) for delta in deltas)
     body = tuple(f"{delta.key}: +{len(delta.added)} -{len(delta.removed)}" for delta in deltas[:_LISTED])
     trailers = tuple(("Gitmem-Session", delta.key) for delta in deltas)
-    return Message(Kind.SESSION, f"session: +{added} -{removed} messages in {len(deltas)} sessions", body, trailers)
+    return Message(
+        Kind.SESSION, f"session: +{added} -{removed} messages in {len(deltas)} sessions", body, trailers
+    )
 
 
 def compacted_session(delta: SessionDelta) -> Message:
     """A session lost messages and gained none: compaction, a file cap, or `/new`."""
     number = len(delta.removed)
-    what = f"cleared {_count(number, 'message')}" if delta.after == 0 else f"dropped {_count(number, 'message')}, kept {delta.after}"
-    return _session(Kind.COMPACT, delta, f"compact({delta.key}): {what}", ["Every earlier state is in history."])
+    what = (
+        f"cleared {_count(number, 'message')}"
+        if delta.after == 0
+        else f"dropped {_count(number, 'message')}, kept {delta.after}"
+    )
+    return _session(
+        Kind.COMPACT, delta, f"compact({delta.key}): {what}", ["Every earlier state is in history."]
+    )
 
 
 def deleted_session(delta: SessionDelta) -> Message:
@@ -64,13 +72,29 @@ def _session(kind: Kind, delta: SessionDelta, subject: str, body: Iterable[str])
 def consolidation(deltas: Sequence[SessionDelta], added: Sequence[Entry]) -> Message:
     """Messages became history entries."""
     cursors = _span([entry.cursor for entry in added])
-    keys = list(dict.fromkeys([delta.key for delta in deltas] + [entry.session_key for entry in added if entry.session_key]))
+    keys = list(
+        dict.fromkeys(
+            [delta.key for delta in deltas] + [entry.session_key for entry in added if entry.session_key]
+        )
+    )
     scope = keys[0] if len(keys) == 1 else f"{len(keys)} sessions" if keys else "history"
     ranges = [(delta.key, *delta.archived) for delta in deltas if delta.archived[1] > delta.archived[0]]
-    moved = f"messages {ranges[0][1]}..{ranges[0][2]}" if len(ranges) == 1 else _count(len(ranges), "range") if ranges else ""
-    subject = f"consolidate({scope}): " + " -> ".join(part for part in (moved, f"history {cursors}" if added else "") if part)
+    moved = (
+        f"messages {ranges[0][1]}..{ranges[0][2]}"
+        if len(ranges) == 1
+        else _count(len(ranges), "range")
+        if ranges
+        else ""
+    )
+    subject = f"consolidate({scope}): " + " -> ".join(
+        part for part in (moved, f"history {cursors}" if added else "") if part
+    )
     body = [f"{key}: messages {start}..{end} archived" for key, start, end in ranges]
-    body += [f"{delta.key}: {_count(len(delta.removed), 'message')} left the file" for delta in deltas if delta.removed]
+    body += [
+        f"{delta.key}: {_count(len(delta.removed), 'message')} left the file"
+        for delta in deltas
+        if delta.removed
+    ]
     raw = sum(entry.content.startswith("[RAW]") for entry in added)
     body += [f"{_count(raw, 'entry', 'entries')} kept raw: no summary was made"] if raw else []
     trailers = [("Gitmem-Session", key) for key in keys]
@@ -91,16 +115,25 @@ def dream(moved: tuple[int, int] | None, edits: Sequence[Change]) -> Message:
     old, new = moved
     if new <= old:
         subject = f"dream: cursor {old} -> {new}" + (f", {files}" if edits else "")
-        return Message(Kind.DREAM, subject, body, (("Gitmem-Outcome", "cursor moved back"),) if new < old else ())
+        return Message(
+            Kind.DREAM, subject, body, (("Gitmem-Outcome", "cursor moved back"),) if new < old else ()
+        )
     span = _span([old + 1, new])
     return Message(
-        Kind.DREAM, f"dream: history {span} -> {files}", body, (("Gitmem-Dream", span), ("Gitmem-Outcome", "completed"))
+        Kind.DREAM,
+        f"dream: history {span} -> {files}",
+        body,
+        (("Gitmem-Dream", span), ("Gitmem-Outcome", "completed")),
     )
 
 
 def compacted_history(delta: HistoryDelta) -> Message:
     """History entries were dropped."""
-    return Message(Kind.COMPACT, f"compact(history): dropped {_span(list(delta.dropped))}", ("Every entry dropped is in history.",))
+    return Message(
+        Kind.COMPACT,
+        f"compact(history): dropped {_span(list(delta.dropped))}",
+        ("Every entry dropped is in history.",),
+    )
 
 
 def edits(changes: Sequence[Change]) -> Message:
@@ -108,7 +141,11 @@ def edits(changes: Sequence[Change]) -> Message:
     added, removed = map(sum, zip(*(lines_changed(change) for change in changes), strict=True))
     scope = f"({changes[0].path}): " if len(changes) == 1 else ": "
     what = f"+{added} -{removed}" if len(changes) == 1 else f"{len(changes)} files, +{added} -{removed}"
-    return Message(Kind.EDIT, f"edit{scope}{what}", (*(_file_lines(changes) if len(changes) > 1 else ()), *_shrunk(changes)))
+    return Message(
+        Kind.EDIT,
+        f"edit{scope}{what}",
+        (*(_file_lines(changes) if len(changes) > 1 else ()), *_shrunk(changes)),
+    )
 
 
 def removed(changes: Sequence[Change]) -> Message:

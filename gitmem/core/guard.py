@@ -39,4 +39,8 @@ def shrink(old: bytes, new: bytes, path: TreePath) -> Finding | None:
     if total < _FEW or after.total() >= total * _SHRUNK:
         return None
     lost = (before - after).total()
-    return Finding("shrink", path, f"{lost} entries removed of {total}; bring them back: gitmem restore {path} --at HEAD~1")
+    return Finding(
+        "shrink",
+        path,
+        f"{lost} entries removed of {total}; bring them back: gitmem restore {path} --at HEAD~1",
+    )

@@ -33,7 +33,12 @@ def render(message: Message, *, host: str, agent: str) -> bytes:
     body = [_not_a_trailer(clean(line)) for line in message.body]
     if body:
         lines += ["", *body]
-    trailers = [("Gitmem-Kind", str(message.kind)), *message.trailers, ("Gitmem-Agent", agent), ("Gitmem-Host", host)]
+    trailers = [
+        ("Gitmem-Kind", str(message.kind)),
+        *message.trailers,
+        ("Gitmem-Agent", agent),
+        ("Gitmem-Host", host),
+    ]
     lines += ["", *(f"{token}: {clean(value).strip()}" for token, value in trailers)]
     return ("\n".join(lines) + "\n").encode("utf-8")
 

@@ -34,7 +34,21 @@ _SECRET = re.compile(
     | secrets?(?:\..*)? | \.secrets? | \.?netrc | \.pgpass | \.npmrc | \.pypirc | \.htpasswd | auth\.json | .*tokens?\.json
     | service[-_]account.*\.json | client_secret.*\.json )$"""
 )
-_SECRET_FOLDERS = frozenset({".secrets", ".secret", "secrets", ".ssh", ".aws", ".gnupg", ".gcloud", ".azure", ".kube", ".docker", "credentials"})
+_SECRET_FOLDERS = frozenset(
+    {
+        ".secrets",
+        ".secret",
+        "secrets",
+        ".ssh",
+        ".aws",
+        ".gnupg",
+        ".gcloud",
+        ".azure",
+        ".kube",
+        ".docker",
+        "credentials",
+    }
+)
 _LOCAL = re.compile(
     r"""(?xi) ^(?: .*\.(?:tmp|temp|swp|swx|swo|lock|lck|bak|orig|rej|part|crdownload|pid|sock|pyc|log)
     | .*~ | \#.*\# | \.\#.* | 4913 | \.goutputstream-.* | ~\$.* | \.ds_store | thumbs\.db | desktop\.ini | \.nfs[0-9a-f]+ | \.fuse_hidden.*
@@ -46,7 +60,9 @@ _LOCAL_FOLDERS = frozenset(
 )  # fmt: skip
 _CONFLICT_COPY = re.compile(r"(?i).*(?:\.sync-conflict-|conflicted copy|\(case conflict).*")
 _OWN = frozenset({".gitmem.toml", ".gitmemignore", ".gitignore"})
-_ATTACHMENT_FOLDERS = frozenset({"skills", "prompts", "memory", "attachments", "media", "uploads", "files", "images", "docs"})
+_ATTACHMENT_FOLDERS = frozenset(
+    {"skills", "prompts", "memory", "attachments", "media", "uploads", "files", "images", "docs"}
+)
 _DOCUMENTS = re.compile(
     r"(?i).*\.(?:txt|rst|org|csv|tsv|pdf|docx?|xlsx?|pptx?|odt|ods|odp|rtf|epub|html?|png|jpe?g|gif|webp|svg|bmp|heic|mp3|m4a|ogg|opus|wav|mp4|webm)$"
 )
@@ -87,7 +103,11 @@ def _is_local(folders: list[str], name: str, rules: Rules) -> bool:
         return False
     if folders and folders[0] in rules.local:
         return True
-    return name.startswith(".") or _LOCAL.match(name) is not None or any(not _visible(folder) for folder in folders)
+    return (
+        name.startswith(".")
+        or _LOCAL.match(name) is not None
+        or any(not _visible(folder) for folder in folders)
+    )
 
 
 def _visible(folder: str) -> bool:
@@ -101,7 +121,11 @@ def _in_sessions(name: str) -> PathClass:
 
 
 def _by_place(folders: list[str], name: str) -> PathClass:
-    if name.lower().endswith((".md", ".md.bak")) or (not folders and name in _OWN) or folders[:1] == [".gitmem"]:
+    if (
+        name.lower().endswith((".md", ".md.bak"))
+        or (not folders and name in _OWN)
+        or folders[:1] == [".gitmem"]
+    ):
         return PathClass.MEMORY
     if folders[:1] == ["sessions"]:
         return PathClass.OTHER
@@ -115,7 +139,9 @@ def descend(folder: TreePath, rules: Rules = NATIVE_RULES) -> bool:
     *above, name = folder.split("/")
     if name.lower() in _SECRET_FOLDERS or (not above and name in rules.local):
         return False
-    return _visible(name) or (not above and name == ".gitmem") or (above[:1] == [".gitmem"] and name != ".git")
+    return (
+        _visible(name) or (not above and name == ".gitmem") or (above[:1] == [".gitmem"] and name != ".git")
+    )
 
 
 EXCLUDE_LINES = (

@@ -48,7 +48,10 @@ def holds_run_state(path_class: PathClass, file: File) -> bool:
 
 
 def read_batch(
-    opened: Opened, tracked: Mapping[TreePath, Entry], paths: Iterable[TreePath], overdue: Collection[TreePath]
+    opened: Opened,
+    tracked: Mapping[TreePath, Entry],
+    paths: Iterable[TreePath],
+    overdue: Collection[TreePath],
 ) -> Batch:
     """Read every path and judge it.
 

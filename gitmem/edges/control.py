@@ -111,7 +111,11 @@ class Server:
     def _answer(self, connection: socket.socket) -> None:
         try:
             request: Any = json.loads(_line(connection))
-            answer = self._handle(request) if isinstance(request, dict) else {"ok": False, "error": "not an object"}
+            answer = (
+                self._handle(request)
+                if isinstance(request, dict)
+                else {"ok": False, "error": "not an object"}
+            )
             connection.sendall(json.dumps(answer).encode() + b"\n")
         except (OSError, ValueError):
             return  # the client went away or spoke nonsense; it sees the closed connection

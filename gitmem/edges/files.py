@@ -143,7 +143,9 @@ def _read_regular(target: Path) -> Reading:
         os.close(descriptor)
     data = b"".join(chunks)
     mode = MODE_EXECUTABLE if after.st_mode & stat.S_IXUSR else MODE_FILE
-    unstable = signature_of(before) != signature_of(after) or len(data) != after.st_size or not _still(target, after)
+    unstable = (
+        signature_of(before) != signature_of(after) or len(data) != after.st_size or not _still(target, after)
+    )
     return Reading(File(data, mode), signature_of(after), unstable=unstable, size=len(data))
 
 

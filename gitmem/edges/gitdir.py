@@ -155,7 +155,17 @@ def create(control: Path, worktree: Path | None, exclude: str) -> GitDir:
     for left_over in control.parent.glob(f"{control.name}.new-*"):
         shutil.rmtree(left_over)
     building = control.parent / f"{control.name}.new-{os.getpid()}"
-    for folder in ("", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "info", "gitmem"):
+    for folder in (
+        "",
+        "objects",
+        "objects/info",
+        "objects/pack",
+        "refs",
+        "refs/heads",
+        "refs/tags",
+        "info",
+        "gitmem",
+    ):
         (building / folder).mkdir(mode=0o700)
     lines = [
         "[core]",

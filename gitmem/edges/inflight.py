@@ -16,7 +16,9 @@ _LOOK_BACK = 2000
 
 
 def record(
-    opened: Opened, versions: Mapping[TreePath, Sequence[File]], messages: Mapping[TreePath, Sequence[Message]]
+    opened: Opened,
+    versions: Mapping[TreePath, Sequence[File]],
+    messages: Mapping[TreePath, Sequence[Message]],
 ) -> list[CommitInfo]:
     """Commit each version of each path that is not the newest one already, oldest first.
 

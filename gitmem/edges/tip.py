@@ -87,6 +87,8 @@ def unmerged(opened: Opened) -> frozenset[TreePath]:
         return frozenset()
     try:
         index = Index(str(path))
-        return frozenset(os.fsdecode(name) for name, entry in index.items() if isinstance(entry, ConflictedIndexEntry))
+        return frozenset(
+            os.fsdecode(name) for name, entry in index.items() if isinstance(entry, ConflictedIndexEntry)
+        )
     except (ValueError, AssertionError, OSError) as error:
         raise RepositoryRefused(f"{path} cannot be read: {error}", "Rebuild it with: git reset") from error

@@ -43,7 +43,8 @@ def apply(
         target = tip.current(opened)
         if target.operation is not None:
             raise NeedsDecision(
-                f"a {target.operation} is in progress in this repository", "Finish or abort it first, then try again."
+                f"a {target.operation} is in progress in this repository",
+                "Finish or abort it first, then try again.",
             )
         steps = [_step(opened, target, path, file) for path, file in _ordered(opened, snapshot)]
         steps += [(path, file, None) for path, file in (remove or {}).items()]
@@ -66,7 +67,9 @@ _Step = tuple[TreePath, File | None, File | None]
 
 def _ordered(opened: Opened, snapshot: Snapshot) -> list[tuple[TreePath, File | None]]:
     """Cursors last: a crash in between may repeat work, never skip it."""
-    return sorted(snapshot.files.items(), key=lambda item: (opened.classify(item[0]) is PathClass.CURSOR, item[0]))
+    return sorted(
+        snapshot.files.items(), key=lambda item: (opened.classify(item[0]) is PathClass.CURSOR, item[0])
+    )
 
 
 def _step(opened: Opened, target: Tip, path: TreePath, new: File | None) -> _Step:
@@ -134,7 +137,8 @@ def finish(opened: Opened, record: Path, operation: Operation) -> CommitInfo | N
                 _install(opened, path, disk, None)
         current = repo.refs.read(operation.ref)
         moved = current == operation.new or (
-            current == operation.old and repo.move(operation.ref, operation.old, operation.new, opened.stamp())
+            current == operation.old
+            and repo.move(operation.ref, operation.old, operation.new, opened.stamp())
         )
         journal.done(record)
     return repo.info(operation.new) if moved else None
@@ -148,7 +152,11 @@ def agent_lock(opened: Opened, paths: Mapping[TreePath, object] | tuple[TreePath
         RepositoryBusy: The agent is writing.
     """
     lock = opened.workspace.layout.session_lock
-    if lock is None or not lock.parent.is_dir() or all(opened.classify(p) is not PathClass.SESSION for p in paths):
+    if (
+        lock is None
+        or not lock.parent.is_dir()
+        or all(opened.classify(p) is not PathClass.SESSION for p in paths)
+    ):
         yield
         return
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -166,7 +174,9 @@ def _take(descriptor: int, lock: Path) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise RepositoryBusy(f"the agent holds {lock}: it is saving a session", "Try again.") from None
+                raise RepositoryBusy(
+                    f"the agent holds {lock}: it is saving a session", "Try again."
+                ) from None
             time.sleep(0.02)
         else:
             return

@@ -130,7 +130,9 @@ class Watcher:
                 warnings.simplefilter("ignore", RuntimeWarning)  # nested new folders; a scan follows anyway
                 for prefix, root in self._roots.items():
                     if self._inodes[prefix] is not None:
-                        observer.schedule(_Handler(self, prefix, root), str(root), recursive=True, event_filter=_FILTER)
+                        observer.schedule(
+                            _Handler(self, prefix, root), str(root), recursive=True, event_filter=_FILTER
+                        )
                 observer.start()
         except OSError as error:
             if error.errno not in _LIMITS:
@@ -149,7 +151,11 @@ class Watcher:
 
     def _alive(self) -> bool:
         observer = self._observer
-        return observer is not None and observer.is_alive() and all(emitter.is_alive() for emitter in observer.emitters)
+        return (
+            observer is not None
+            and observer.is_alive()
+            and all(emitter.is_alive() for emitter in observer.emitters)
+        )
 
     def _current_inodes(self) -> dict[str, tuple[int, int] | None]:
         return {prefix: _inode(root) for prefix, root in self._roots.items()}

@@ -9,7 +9,17 @@ import pytest
 
 from gitmem.core import ignore
 
-ALLOW_LIST = ["/*", "!/memory/", "!/SOUL.md", "!/skills/", "memory/*", "!memory/MEMORY.md", "skills/**", "!skills/**/", "!skills/**/SKILL.md"]
+ALLOW_LIST = [
+    "/*",
+    "!/memory/",
+    "!/SOUL.md",
+    "!/skills/",
+    "memory/*",
+    "!memory/MEMORY.md",
+    "skills/**",
+    "!skills/**/",
+    "!skills/**/SKILL.md",
+]
 PATTERNS = [
     *ALLOW_LIST, "!/a/", "!memory/x.md", "a/**", "!a/**/", "!a/**/SKILL.md", "*.env", "build/", "!build/x.md", "/build/*", "**/b/",
     "!b/", "[^x]bc.md", "!*.md", "a/b/**/x.md", "x.md", "/x.md", "!y.env", "b/*", "a/*/", "!a/b/", "a/", "**", "a/**/x.md", "[ab]/",
@@ -22,7 +32,14 @@ NAMES = ["x.md", "y.env", "SKILL.md", "abc.md"]
 def test_b32_an_allow_list_keeps_new_files_in_otherwise_ignored_folders() -> None:
     patterns = ignore.parse(ALLOW_LIST)
     kept = ["SOUL.md", "memory/MEMORY.md", "skills/a/SKILL.md", "skills/a/b/SKILL.md"]
-    dropped = [".env", "memory/tokens.env", "memory/sub/MEMORY.md", "skills/top.md", "skills/a/key.pem", "x/y.md"]
+    dropped = [
+        ".env",
+        "memory/tokens.env",
+        "memory/sub/MEMORY.md",
+        "skills/top.md",
+        "skills/a/key.pem",
+        "x/y.md",
+    ]
     assert [path for path in kept if patterns.match(path)] == []
     assert [path for path in dropped if not patterns.match(path)] == []
 
@@ -43,7 +60,9 @@ def test_escaped_signs_are_plain_characters() -> None:
 def test_git_agrees_on_random_lists(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    paths = {"/".join([*chance.choices(FOLDERS, k=chance.randint(0, 3)), chance.choice(NAMES)]) for _ in range(60)}
+    paths = {
+        "/".join([*chance.choices(FOLDERS, k=chance.randint(0, 3)), chance.choice(NAMES)]) for _ in range(60)
+    }
     for path in paths:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()

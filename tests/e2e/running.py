@@ -16,7 +16,9 @@ PATIENCE = 30.0
 QUICK = {"GITMEM_SETTLE": "0.05", "GITMEM_MAX_DELAY": "0.5", "GITMEM_PUSH_DELAY": "0.1"}
 
 
-def gitmem(*words: object, check: bool = True, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def gitmem(
+    *words: object, check: bool = True, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a command as a person would."""
     return subprocess.run(
         [sys.executable, "-m", "gitmem", *(str(word) for word in words)],
@@ -49,7 +51,9 @@ class Daemon:
     def start(self) -> None:
         words = [sys.executable, "-m", "gitmem", "watch", "--quiet", *map(str, self.directories)]
         self._process = subprocess.Popen(words, env=self._env, stdin=subprocess.DEVNULL)
-        eventually("the daemon answers", lambda: self._process is not None and (self._ended() or self.ask("ping")))
+        eventually(
+            "the daemon answers", lambda: self._process is not None and (self._ended() or self.ask("ping"))
+        )
         if self._ended():
             raise AssertionError(f"the daemon ended with {self._process.returncode}")
 

@@ -25,7 +25,9 @@ def root(tmp_path: Path) -> Path:
     (root / "sessions").mkdir()
     (root / "SOUL.md").write_text("# Soul\n- be kind\n")
     (root / "memory" / "MEMORY.md").write_text("# Memory\n" + "".join(f"- fact {n}\n" for n in range(40)))
-    (root / "memory" / "history.jsonl").write_text('{"cursor": 1, "timestamp": "2026-01-01 00:00", "content": "x"}\n')
+    (root / "memory" / "history.jsonl").write_text(
+        '{"cursor": 1, "timestamp": "2026-01-01 00:00", "content": "x"}\n'
+    )
     gitmem("init", root)
     return root
 
@@ -120,12 +122,17 @@ def test_an_interrupted_turn_is_replayed_at_the_start(root: Path) -> None:
 
 
 def test_run_state_stays_off_the_branch_and_is_kept_in_flight(root: Path, daemon: Daemon) -> None:
-    path = save_session(root, "cli:direct", 1, runtime_checkpoint={"phase": "awaiting_tools"}, pending_user_turn=True)
+    path = save_session(
+        root, "cli:direct", 1, runtime_checkpoint={"phase": "awaiting_tools"}, pending_user_turn=True
+    )
     with Repository(workspace.find(root).git) as repo:
 
         def in_flight() -> bool:
             refs = repo.refs.below("refs/gitmem/inflight/")
-            return any((file := repo.file(sha, "sessions/cli_direct.jsonl")) and file.data == path.read_bytes() for sha in refs.values())
+            return any(
+                (file := repo.file(sha, "sessions/cli_direct.jsonl")) and file.data == path.read_bytes()
+                for sha in refs.values()
+            )
 
         eventually("the run state is in flight", in_flight)
     eventually("the message is on the branch", lambda: head_file(root, "sessions/cli_direct.jsonl"))
@@ -185,7 +192,11 @@ def test_b45_reading_starts_no_work(root: Path, daemon: Daemon) -> None:
                 path.read_bytes()
     gitmem("status", "-C", root)
     after = daemon.status()["counters"]
-    assert (after["batches"], after["commits"], after["scans"]) == (before["batches"], before["commits"], before["scans"])
+    assert (after["batches"], after["commits"], after["scans"]) == (
+        before["batches"],
+        before["commits"],
+        before["scans"],
+    )
 
 
 def test_b48_a_replaced_folder_is_watched_again(root: Path, daemon: Daemon) -> None:
@@ -205,7 +216,9 @@ def test_b48_a_workspace_that_moves_away_is_a_state_and_no_deletion(root: Path, 
     before = commits(root)
     away = root.with_name("away")
     root.rename(away)
-    eventually("the daemon says so", lambda: (daemon.ask("status") or {"state": "missing"})["state"] == "missing")
+    eventually(
+        "the daemon says so", lambda: (daemon.ask("status") or {"state": "missing"})["state"] == "missing"
+    )
     (away / "SOUL.md").write_text("changed meanwhile\n")
     away.rename(root)
     committed(root, "SOUL.md", b"changed meanwhile\n")
@@ -226,10 +239,21 @@ def test_an_emptied_workspace_is_held_back_until_confirmed(root: Path, daemon: D
     assert head_file(root, "SOUL.md") is None
 
 
-def test_b52_junk_around_a_file_is_neither_committed_nor_the_cause_of_a_commit(root: Path, daemon: Daemon) -> None:
+def test_b52_junk_around_a_file_is_neither_committed_nor_the_cause_of_a_commit(
+    root: Path, daemon: Daemon
+) -> None:
     daemon.flush()
     before = commits(root)
-    junk = [".MEMORY.md.swp", "MEMORY.md~", "4913", "#MEMORY.md#", ".goutputstream-AB12", "MEMORY.md.tmp", "MEMORY.md.bak", ".DS_Store"]
+    junk = [
+        ".MEMORY.md.swp",
+        "MEMORY.md~",
+        "4913",
+        "#MEMORY.md#",
+        ".goutputstream-AB12",
+        "MEMORY.md.tmp",
+        "MEMORY.md.bak",
+        ".DS_Store",
+    ]
     for name in [*junk, "~$MEMORY.md", "Thumbs.db", ".nfs000000000001"]:
         (root / "memory" / name).write_text("junk")
     (root / "memory" / "MEMORY.sync-conflict-20260105-090000-ABC.md").write_text("junk")
@@ -240,7 +264,9 @@ def test_b52_junk_around_a_file_is_neither_committed_nor_the_cause_of_a_commit(r
     assert [finding["rule"] for finding in status["findings"]] == ["conflict-copy"]
 
 
-def test_b22_truncate_then_write_is_one_commit_and_a_shrunken_file_is_flagged(root: Path, daemon: Daemon) -> None:
+def test_b22_truncate_then_write_is_one_commit_and_a_shrunken_file_is_flagged(
+    root: Path, daemon: Daemon
+) -> None:
     before = commits(root)
     path = root / "memory" / "MEMORY.md"
     path.write_bytes(b"")

@@ -33,7 +33,17 @@ def test_a_soak_with_kills_loses_no_settled_state(tmp_path: Path) -> None:
     down: list[tuple[float, float]] = []
     with watching(root) as daemon:
         writers = [
-            subprocess.Popen([sys.executable, Path(__file__).with_name("writers.py"), kind, root, str(number), str(SAVES), logs[number]])
+            subprocess.Popen(
+                [
+                    sys.executable,
+                    Path(__file__).with_name("writers.py"),
+                    kind,
+                    root,
+                    str(number),
+                    str(SAVES),
+                    logs[number],
+                ]
+            )
             for number, kind in enumerate(WRITERS)
         ]
         while any(writer.poll() is None for writer in writers):
@@ -48,14 +58,25 @@ def test_a_soak_with_kills_loses_no_settled_state(tmp_path: Path) -> None:
     with Repository(workspace.find(root).git) as repo:
         tree = {path: repo.read(entry).data for path, entry in repo.files(repo.head()).items()}
         assert tree == {path.relative_to(root).as_posix(): path.read_bytes() for path in on_disk(root)}
-        known = {change.new.sha for commit in repo.history(repo.head()) for change in repo.changes(commit.sha) if change.new}
+        known = {
+            change.new.sha
+            for commit in repo.history(repo.head())
+            for change in repo.changes(commit.sha)
+            if change.new
+        }
     last = {path: sha for path, sha, _, _ in states}
     assert set(last.values()) <= known
-    settled = {(path, sha) for path, sha, since, until in states if stood_long_enough(float(since), float(until), down)}
+    settled = {
+        (path, sha)
+        for path, sha, since, until in states
+        if stood_long_enough(float(since), float(until), down)
+    }
     assert len(settled) >= 10
     assert {(path, sha) for path, sha in settled if sha not in known} == set()
     if shutil.which("git"):
-        checked = subprocess.run(["git", "-C", root, "fsck", "--full", "--strict"], capture_output=True, check=True)
+        checked = subprocess.run(
+            ["git", "-C", root, "fsck", "--full", "--strict"], capture_output=True, check=True
+        )
         assert b"error" not in checked.stdout + checked.stderr
 
 
@@ -74,4 +95,8 @@ def stood_long_enough(since: float, until: float, down: list[tuple[float, float]
 
 
 def on_disk(root: Path) -> list[Path]:
-    return [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts and not path.name.endswith(".tmp")]
+    return [
+        path
+        for path in root.rglob("*")
+        if path.is_file() and ".git" not in path.parts and not path.name.endswith(".tmp")
+    ]

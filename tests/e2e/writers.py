@@ -39,14 +39,28 @@ def session(number: int, seed: int) -> bytes:
     lines = [head]
     for index in range(number + 1):
         role = "user" if index % 2 == 0 else "assistant"
-        lines.append({"role": role, "content": f"{seed}-{index} " + "x" * (index % 50), "timestamp": "2026-01-01T00:00:00"})
+        lines.append(
+            {
+                "role": role,
+                "content": f"{seed}-{index} " + "x" * (index % 50),
+                "timestamp": "2026-01-01T00:00:00",
+            }
+        )
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 def main() -> None:
-    kind, root, seed, count, log = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5])
+    kind, root, seed, count, log = (
+        sys.argv[1],
+        Path(sys.argv[2]),
+        int(sys.argv[3]),
+        int(sys.argv[4]),
+        Path(sys.argv[5]),
+    )
     chance = random.Random(seed)
-    name = {"session": f"sessions/cli_w{seed}.jsonl", "history": "memory/history.jsonl"}.get(kind, f"memory/notes{seed}.md")
+    name = {"session": f"sessions/cli_w{seed}.jsonl", "history": "memory/history.jsonl"}.get(
+        kind, f"memory/notes{seed}.md"
+    )
     path = root / name
     text = b""
     for number in range(count):
@@ -54,7 +68,12 @@ def main() -> None:
             text = session(number, seed)
             replace(path, text)
         elif kind == "history":
-            line = json.dumps({"cursor": number + 1, "timestamp": "2026-01-01 00:00", "content": f"entry {number}"}).encode() + b"\n"
+            line = (
+                json.dumps(
+                    {"cursor": number + 1, "timestamp": "2026-01-01 00:00", "content": f"entry {number}"}
+                ).encode()
+                + b"\n"
+            )
             append(path, line)
             text += line
             in_place(root / "memory" / ".cursor", str(number + 1).encode())

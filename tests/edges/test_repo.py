@@ -22,9 +22,7 @@ needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="plain git is
 
 
 def git(repo: Repository, *words: str) -> str:
-    result = subprocess.run(
-        ["git", f"--git-dir={repo.git.control}", *words], capture_output=True, check=True
-    )
+    result = subprocess.run(["git", f"--git-dir={repo.git.control}", *words], capture_output=True, check=True)
     return result.stdout.decode()
 
 
@@ -62,8 +60,16 @@ PATHS = st.sampled_from(["a", "b", "d/a", "d/b", "d/e/f", "d/e/g", "h/i", "a.b",
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.lists(st.dictionaries(PATHS, st.one_of(st.none(), st.binary(max_size=4)), min_size=1), min_size=1, max_size=6))
-def test_trees_patched_step_by_step_hold_just_the_files_of_a_dictionary(repo: Repository, steps: list[dict[str, bytes | None]]) -> None:
+@given(
+    st.lists(
+        st.dictionaries(PATHS, st.one_of(st.none(), st.binary(max_size=4)), min_size=1),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_trees_patched_step_by_step_hold_just_the_files_of_a_dictionary(
+    repo: Repository, steps: list[dict[str, bytes | None]]
+) -> None:
     expected: dict[str, bytes] = {}
     tip: str | None = None
     for step in steps:
@@ -167,7 +173,9 @@ def test_b53_an_object_that_a_power_cut_emptied_is_written_again(repo: Repositor
         ("repositoryformatversion = 2", "version 2"),
     ],
 )
-def test_b39_unknown_formats_are_refused_and_not_a_byte_changes(tmp_path: Path, lines: str, reason: str) -> None:
+def test_b39_unknown_formats_are_refused_and_not_a_byte_changes(
+    tmp_path: Path, lines: str, reason: str
+) -> None:
     git_dir = gitdir.create(tmp_path / "r.git", None, "")
     (git_dir.common / "config").write_text(f"[core]\n\t{lines}\n")
     before = {path: path.read_bytes() for path in git_dir.common.rglob("*") if path.is_file()}
