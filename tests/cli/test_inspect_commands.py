@@ -122,6 +122,7 @@ def test_log_json_has_all_facts_of_a_commit(run: Run, place: Path) -> None:
 def test_log_with_patch_and_stat_shows_them_below_each_commit(run: Run) -> None:
     out = run("log", "-p", "memory")[1]
     assert "\n-- tea\n+- coffee\n" in out
+    assert "a/SOUL.md" not in out
     out = run("log", "--stat", "-n", "1")[1]
     assert out.endswith(" memory/MEMORY.md | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n")
 

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
 
 from gitmem.actions import inspect
 from gitmem.actions.inspect import Filter
@@ -20,15 +19,19 @@ def run(args: argparse.Namespace) -> int:
         if inspect.newest(repo) is None:
             commits.tell_no_history()
             return 0
-        found = inspect.log(repo, _filter(repo, workspace, args))
+        wanted = _filter(repo, workspace, args)
         if args.json:
-            _print_json(repo, found, args)
+            _print_json(repo, wanted, args)
             return 0
         told = False
         with screen(args) as out:
-            for commit in found:
-                _print(out, repo, commit, args, first=not told)
+            for commit in inspect.log(repo, wanted):
+                if told and (args.patch or args.stat) and not args.oneline:
+                    out.line()
                 told = True
+                _print_line(out, commit, args)
+                if args.patch or args.stat:
+                    changes.write(out, inspect.changes(repo, commit, wanted.paths), args)
         if not told:
             sys.stderr.write("No commit matches.\n")
     return 0
@@ -45,22 +48,16 @@ def _filter(repo: Repository, workspace: Workspace, args: argparse.Namespace) ->
     )
 
 
-def _print(
-    out: Screen, repo: Repository, commit: CommitInfo, args: argparse.Namespace, *, first: bool
-) -> None:
-    details = args.patch or args.stat
-    if details and not first and not args.oneline:
-        out.line()
+def _print_line(out: Screen, commit: CommitInfo, args: argparse.Namespace) -> None:
     ago = relative_time(commit.time, localtime.now().timestamp())
     times = "" if args.oneline else f"{commits.local(commit):%Y-%m-%d %H:%M}  {ago:<14} "
     out.line((commit.sha[:8], "yellow"), f" {times}", *commits.headline(commit))
-    if details:
-        changes.write(out, inspect.changes(repo, commit), args)
 
 
-def _print_json(repo: Repository, found: Iterator[CommitInfo], args: argparse.Namespace) -> None:
-    for commit in found:
+def _print_json(repo: Repository, wanted: Filter, args: argparse.Namespace) -> None:
+    for commit in inspect.log(repo, wanted):
         row = commits.as_json(commit)
         if args.patch or args.stat:
-            row["files"] = changes.as_json(inspect.changes(repo, commit), args, patch=args.patch)
+            found = inspect.changes(repo, commit, wanted.paths)
+            row["files"] = changes.as_json(found, args, patch=args.patch)
         print_json(row)
