@@ -130,6 +130,8 @@ def _message(value: Fields) -> str:
     calls = value.get("tool_calls")
     called = [_call(call) for call in calls] if isinstance(calls, list) else []
     said = _content(value.get("content"))
+    if called and said == '""':
+        said = ""
     parts = [part for part in (f"{name}{said}", *called) if part]
     return f"{value['role']!s:<10} {' '.join(parts)}"
 

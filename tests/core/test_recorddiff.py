@@ -80,6 +80,8 @@ def test_blocks_other_records_and_damage_have_their_line_too() -> None:
     assert describe(b'{"_type": "provider_state", "id": 3}') == 'provider_state {"id": 3}'
     assert describe(b'{"role": "us') == 'unreadable {"role": "us'
     assert describe(b'{"role": "assistant", "content": null, "tool_calls": [4]}') == "assistant  calls ?"
+    assert describe(b'{"role": "assistant", "content": "", "tool_calls": [4]}') == "assistant  calls ?"
+    assert describe(b'{"role": "assistant", "content": ""}') == 'assistant  ""'
     assert describe(b'{"note": 1}') == 'record     {"note": 1}'
 
 

@@ -75,6 +75,7 @@ def test_commits_are_named_as_in_git_or_by_what_they_did(words: str, meant: When
         ("last week", moment("2026-02-25T15:30")),
         ("last month", moment("2026-02-04T15:30")),
         ("1 year ago", moment("2025-03-04T15:30")),
+        ("100 years ago", moment("1926-03-04T15:30")),
         ("14 months ago", moment("2025-01-04T15:30")),
         ("2026-01-31 14:00", moment("2026-01-31T14:00")),
         ("2026-01-31T14:00:09", moment("2026-01-31T14:00:09")),
