@@ -10,11 +10,7 @@ class LocalZone(tzinfo):
 
     def utcoffset(self, moment: datetime | None) -> timedelta | None:
         """How far east of UTC a local time is."""
-        if moment is None:
-            return None
-        year, month, day, hour, minute, second, weekday, yearday, _ = moment.timetuple()
-        seconds = time.mktime((year, month, day, hour, minute, second, weekday, yearday, -1))
-        return timedelta(seconds=time.localtime(seconds).tm_gmtoff)
+        return None if moment is None else timedelta(seconds=_local(moment).tm_gmtoff)
 
     def dst(self, moment: datetime | None) -> timedelta | None:
         """Not told apart from the offset."""
@@ -22,12 +18,18 @@ class LocalZone(tzinfo):
 
     def tzname(self, moment: datetime | None) -> str | None:
         """The zone's name at that time, as in `CET`."""
-        return None if moment is None else time.strftime("%Z", moment.timetuple())
+        return None if moment is None else _local(moment).tm_zone
 
     def fromutc(self, moment: datetime) -> datetime:
         """The local time of a time given in UTC."""
         fields = time.localtime(calendar.timegm(moment.timetuple()))
         return moment + timedelta(seconds=fields.tm_gmtoff)
+
+
+def _local(moment: datetime) -> time.struct_time:
+    """The system's idea of a local time: it finds out whether it is in summer time."""
+    year, month, day, hour, minute, second, weekday, yearday, _ = moment.timetuple()
+    return time.localtime(time.mktime((year, month, day, hour, minute, second, weekday, yearday, -1)))
 
 
 def now() -> datetime:
