@@ -2,7 +2,7 @@
 
 import argparse
 
-from gitmem.cli.options import add_change_options
+from gitmem.cli.options import add_change_options, take_words_anywhere
 
 HELP = "show what differs between two moments, or one and the disk"
 
@@ -17,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 when something differs")
     add_change_options(parser)
+    take_words_anywhere(parser, "words")
     parser.epilog = (
         "examples:\n"
         "  gitmem diff                       the disk against the newest commit\n"

@@ -2,7 +2,7 @@
 
 import argparse
 
-from gitmem.cli.options import add_change_options, count
+from gitmem.cli.options import add_change_options, count, take_words_anywhere
 from gitmem.core.model import Kind
 
 HELP = "show what happened, newest first"
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--session", metavar="KEY", help="only commits about this session, as in telegram:42")
     add_change_options(parser)
+    take_words_anywhere(parser, "paths")
     parser.epilog = (
         "examples:\n"
         "  gitmem log --since yesterday --stat\n"

@@ -1,6 +1,7 @@
 """Options that several verbs share. Only the standard library: the parser is built for every command."""
 
 import argparse
+from collections.abc import Sequence
 
 WHEN = "an id, HEAD~3, a branch, a date, '2h ago', 'noon yesterday', 'last dream', ..."
 
@@ -11,6 +12,30 @@ def count(text: str) -> int:
     if number < 0:
         raise ValueError
     return number
+
+
+def take_words_anywhere(parser: argparse.ArgumentParser, name: str) -> None:
+    """Let words stand before and behind options, and keep those behind `--` apart as `args.after`, as git does.
+
+    argparse refuses words that come after an option came after words, and forgets where `--` stood.
+
+    Args:
+        parser: Of a subcommand.
+        name: Its positional argument, a list.
+    """
+    parse = parser.parse_known_args
+
+    def parse_known_args(
+        args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        words = list(args or ())
+        cut = words.index("--") if "--" in words else len(words)
+        found, extras = parse(words[:cut], namespace)
+        setattr(found, name, [*getattr(found, name), *(word for word in extras if not word.startswith("-"))])
+        found.after = words[cut + 1 :]
+        return found, [word for word in extras if word.startswith("-")]
+
+    setattr(parser, "parse_known_args", parse_known_args)  # noqa: B010  (mypy lets no method be replaced otherwise)
 
 
 def add_change_options(parser: argparse.ArgumentParser) -> None:

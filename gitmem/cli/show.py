@@ -2,7 +2,7 @@
 
 import argparse
 
-from gitmem.cli.options import WHEN, add_change_options
+from gitmem.cli.options import WHEN, add_change_options, take_words_anywhere
 
 HELP = "show one commit and what it changed"
 
@@ -11,6 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("when", nargs="*", metavar="WHEN", help=f"{WHEN} the newest commit by default")
     add_change_options(parser)
+    take_words_anywhere(parser, "when")
     parser.epilog = (
         "examples:\n"
         "  gitmem show\n"

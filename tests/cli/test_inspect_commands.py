@@ -209,6 +209,16 @@ def test_diff_between_moments(run: Run, words: tuple[str, ...]) -> None:
     )
 
 
+def test_words_behind_dashes_are_paths_wherever_options_stand(run: Run, place: Path) -> None:
+    add(place, Kind.EDIT, {"monday": b"x\n", "HEAD": b"y\n"})
+    assert run("diff", "HEAD~1", "HEAD", "--stat", "--", "monday")[1].startswith(" monday | 1 +\n 1 file")
+    assert run("diff", "HEAD~1", "--stat", "HEAD", "--", "HEAD")[1].startswith(" HEAD | 1 +\n 1 file")
+    assert run("show", "--stat", "--", "HEAD")[1].endswith(" HEAD | 1 +\n 1 file changed, 1 insertion(+)\n")
+    assert run("log", "HEAD", "--oneline", "-n", "5", "--", "monday", "SOUL.md")[1].count("\n") == 2
+    assert run("cat", "--", "HEAD")[1] == "y\n"
+    assert run("diff", "--stat", "--", "--odd") == (0, "", "")
+
+
 def test_diff_json_names_both_ends(run: Run, place: Path) -> None:
     newest, _, first = shas(place)
     document = json.loads(run("diff", "--json", "HEAD~2", "HEAD", "memory")[1])

@@ -15,9 +15,8 @@ from gitmem.edges.workspace import Workspace
 
 def run(args: argparse.Namespace) -> int:
     """Print the files one after the other; nothing is printed when one of them is missing."""
-    words = [*args.paths, *commits.after_dashes(args)]
     with commits.reading(args) as (workspace, repo):
-        found = [_look_up(repo, workspace, args, word) for word in words]
+        found = [_look_up(repo, workspace, args, word) for word in args.paths]
     if args.json:
         rows = [_as_json(*item) for item in found]
         print_json(rows[0] if len(rows) == 1 else rows)

@@ -45,12 +45,6 @@ def tell_no_history() -> None:
     sys.stderr.write("No history yet: nothing is committed here. The first commit is made by: gitmem start\n")
 
 
-def after_dashes(args: argparse.Namespace) -> list[str]:
-    """The words behind `--`: surely paths. Empty where the command line was not split there."""
-    after: list[str] = getattr(args, "after", None) or []
-    return after
-
-
 def tree_paths(workspace: Workspace, directory: str, words: Sequence[str]) -> tuple[TreePath, ...]:
     """Paths as typed become paths in the tree; those below a mapped folder get its place in it.
 

@@ -81,7 +81,7 @@ def _understood(
     for word, path in zip(words, paths, strict=True):
         if not os.path.lexists(workspace.layout.disk(path)) and not _was_there(repo, points, path):
             raise _not_understood(repo, word)
-    return points, (*paths, *commits.tree_paths(workspace, args.directory, commits.after_dashes(args)))
+    return points, (*paths, *commits.tree_paths(workspace, args.directory, args.after))
 
 
 def _ends(word: str) -> list[str]:

@@ -41,7 +41,7 @@ def _filter(repo: Repository, workspace: Workspace, args: argparse.Namespace) ->
     return Filter(
         kinds=frozenset(Kind(name) for name in args.kind or ()),
         session=args.session,
-        paths=commits.tree_paths(workspace, args.directory, [*args.paths, *commits.after_dashes(args)]),
+        paths=commits.tree_paths(workspace, args.directory, [*args.paths, *args.after]),
         since=None if args.since is None else inspect.moment(repo, args.since, end=False),
         until=None if args.until is None else inspect.moment(repo, args.until, end=True),
         limit=args.max_count,

@@ -18,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
             return 0
         if args.when:
             commit = inspect.resolve(repo, " ".join(args.when))
-        paths = commits.tree_paths(workspace, args.directory, commits.after_dashes(args))
+        paths = commits.tree_paths(workspace, args.directory, args.after)
         found = inspect.changes(repo, commit, paths)
         if args.json:
             print_json(
