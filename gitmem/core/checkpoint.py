@@ -22,6 +22,7 @@ PROVIDER_STATE = "provider_state"
 
 _TYPED = b'"_type"'
 _HINTS = tuple(name.encode() for name in (CHECKPOINT, "pending_user_turn", PROVIDER_STATE))
+_TIME_HINTS = (b"updated_at",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,12 @@ def strip(data: bytes) -> bytes:
     """
     if not any(hint in data for hint in _HINTS) or jsonl.is_torn(data):
         return data
-    return _edited(data, _without_run_state)
+    return _edited(data, _without_run_state, _HINTS)
 
 
 def has_run_state(data: bytes) -> bool:
     """Whether a session file, torn or not, holds anything machine-local."""
-    return any(hint in data for hint in _HINTS) and _edited(data, _without_run_state) != data
+    return any(hint in data for hint in _HINTS) and _edited(data, _without_run_state, _HINTS) != data
 
 
 def is_mid_turn(data: bytes) -> bool:
@@ -77,15 +78,18 @@ def overlay(committed: bytes, live: bytes) -> bytes:
         return live
     mine, theirs = parse(live), parse(committed)
     fields = {name: value for name, value in mine.state.items() if name in VOLATILE}
-    same_messages = jsonl.canonical(mine.messages) == jsonl.canonical(theirs.messages)
-    private = [jsonl.dump(r) for r in mine.opaque if same_messages and r["_type"] == PROVIDER_STATE]
+    private = [jsonl.dump(record) for record in mine.opaque if record["_type"] == PROVIDER_STATE]
+    if private and jsonl.canonical(mine.messages) != jsonl.canonical(theirs.messages):
+        private = []
     return _with_run_state(committed, theirs, fields, private)
 
 
 def differs_only_in_run_state(old: bytes, new: bytes) -> bool:
     """Whether two versions of a session differ in nothing but run state and `updated_at`."""
     before, after = strip(old), strip(new)
-    return before == after or _edited(before, _without_time) == _edited(after, _without_time)
+    if before == after:
+        return True
+    return _edited(before, _without_time, _TIME_HINTS) == _edited(after, _without_time, _TIME_HINTS)
 
 
 def run_state(session: Session, sidecar: bytes | None = None) -> RunState | None:
@@ -154,12 +158,14 @@ def _without_time(line: jsonl.Line) -> bytes | None:
     return jsonl.without_members(line.raw, (), {"updated_at"}) if _kind(line) == "metadata" else line.raw
 
 
-def _edited(data: bytes, edit: Callable[[jsonl.Line], bytes | None]) -> bytes:
-    """Apply `edit` to every record that may be typed; a line of which nothing is left goes with its LF."""
+def _edited(data: bytes, edit: Callable[[jsonl.Line], bytes | None], hints: tuple[bytes, ...]) -> bytes:
+    """Apply `edit` to every typed record with a hint in it; a line of which nothing is left goes with its LF."""
     parts: list[bytes] = []
     done = 0
     for start, end in _typed_lines(data):
         raw = data[start:end].removesuffix(b"\n")
+        if not any(hint in raw for hint in hints):
+            continue
         edited = [edit(line) for line in jsonl.lines_of(1 if not start else 2, raw)]
         kept = [text for text in edited if text is not None]
         parts.append(data[done:start])

@@ -40,7 +40,8 @@ _MAX_DIGITS = 4000
 """Python refuses to turn more digits than about this into an int."""
 _SEGMENT = re.compile(r"\0*+[^\0]++(?:\0++\Z)?|\0++")
 """Text with the NUL run before it, and the one that ends the line."""
-_JUNK = _BOM + "\0 \t\r"
+_JUNK = "\0 \t\r"
+_JUNK_RUN = re.compile(f"[{_JUNK}]*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Line:
     @property
     def record(self) -> bytes:
         """The bytes of the record alone, without the NUL bytes or byte order mark around it."""
-        return self.raw.removeprefix(_BOM.encode()).strip(b"\0")
+        return self.raw.removeprefix(_BOM.encode()).replace(b"\0", b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +157,8 @@ def lines_of(number: int, raw: bytes) -> list[Line]:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         return [Line(number, raw, None, problem)]
-    pieces = [piece for segment in _SEGMENT.findall(text) for piece in _records(segment)]
-    return [_read_piece(number, index, piece) for index, piece in enumerate(pieces)]
+    begin = 1 if number == 1 and text.startswith(_BOM) else 0
+    return [_read_piece(number, index, piece) for index, piece in enumerate(_pieces(text, begin))]
 
 
 def _decode(raw: bytes) -> tuple[JsonObject | None, str | None]:
@@ -210,28 +211,44 @@ def _check_depth(value: object) -> None:
     raise RecursionError
 
 
-def _records(segment: str) -> list[str]:
-    """Cut text between NUL runs behind every complete object in it; the pieces together are the text."""
+def _pieces(text: str, begin: int) -> list[str]:
+    """Cut a line into its records and what is between them; the pieces together are the line (B14, B74).
+
+    A record starts at the start of the line, behind a run of NUL bytes, or behind another record.
+    """
     cuts = [0]
-    position = len(segment) - len(segment.lstrip(_JUNK))
-    while segment.startswith("{", position):
-        try:
-            _, end = _DECODER.raw_decode(segment, position)
-        except (ValueError, RecursionError):
-            break
-        rest = segment[end:].lstrip(_JUNK) if end < len(segment) else ""
-        position = len(segment) - len(rest)
-        cuts.append(end if rest else len(segment))
-    if cuts[-1] < len(segment):
-        cuts.append(len(segment))
-    return [segment[start:end] for start, end in itertools.pairwise(cuts)]
+    for segment in _SEGMENT.finditer(text, begin):
+        start = 0
+        while end := _record_end(segment[0], start):
+            if segment.start() + start > begin:
+                cuts.append(segment.start() + start)
+            cuts.append(segment.start() + end)
+            start = end
+    return [text[start:end] for start, end in itertools.pairwise([*cuts, len(text)]) if start < end]
+
+
+def _record_end(segment: str, start: int) -> int | None:
+    """Where the record that starts behind the junk at `start` ends; with the junk that ends the segment."""
+    first = _past_junk(segment, start)
+    if not segment.startswith("{", first):
+        return None
+    try:
+        _, end = _DECODER.raw_decode(segment, first)
+    except (ValueError, RecursionError):
+        return None
+    rest = _past_junk(segment, end)
+    return rest if rest == len(segment) else end
+
+
+def _past_junk(text: str, start: int) -> int:
+    run = _JUNK_RUN.match(text, start)
+    return run.end() if run else start
 
 
 def _read_piece(number: int, index: int, piece: str) -> Line:
     raw = piece.encode()
-    value, problem = _decode(
-        piece.lstrip(_JUNK if number == 1 and not index else _JUNK[1:]).rstrip(_JUNK).encode()
-    )
+    text = piece.removeprefix(_BOM) if number == 1 and not index else piece
+    value, problem = _decode(text.strip(_JUNK).encode())
     nuls = piece.count("\0")
     if nuls and (value is not None or problem is None):
         problem = f"{nuls} NUL bytes"

@@ -4,7 +4,7 @@ Reading never raises and never hides a message; what is damaged is reported. Wri
 message that was read, so saving what was loaded changes nothing (case B71).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -193,7 +193,8 @@ def _metadata_line(session: Session) -> bytes:
 
 def _body(session: Session) -> Iterator[bytes]:
     """Everything but metadata: the session's messages, the other lines of the file kept between them."""
-    lines = [line for line in session.origin.lines if _kept(line, session.opaque)]
+    opaque = {id(record) for record in session.opaque}
+    lines = [line for line in session.origin.lines if _kept(line, opaque)]
     places = {id(line.value): place for place, line in enumerate(lines) if line.value is not None}
     for record in session.opaque:
         if id(record) not in places:
@@ -208,11 +209,11 @@ def _body(session: Session) -> Iterator[bytes]:
     yield from (line.record for line in lines[done:] if not _is_message(line))
 
 
-def _kept(line: jsonl.Line, opaque: Sequence[jsonl.JsonObject]) -> bool:
+def _kept(line: jsonl.Line, opaque: Collection[int]) -> bool:
     if line.value is None:
         return not line.blank and not line.marker and bool(line.record.strip())
     kind = line.value.get("_type")
-    return kind is None or any(line.value is record for record in opaque)
+    return kind is None or id(line.value) in opaque
 
 
 def _is_message(line: jsonl.Line) -> bool:

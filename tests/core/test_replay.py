@@ -352,10 +352,10 @@ def killed_turns(draw: st.DrawFn) -> Killed:
     if draw(st.booleans()):
         steps[-1] = (assistant("final"), [])
     stored = draw(st.integers(0, count))
-    partly = draw(st.integers(0, 2))
-    kept = [m for head, results in steps[:stored] for m in (head, *results)]
-    if stored == count and steps[-1][1]:
-        kept = kept[: len(kept) - min(partly, len(steps[-1][1]))]
+    stored_results = [results for _, results in steps[:stored]]
+    if stored == count:
+        stored_results[-1] = stored_results[-1][draw(st.integers(0, 2)) :]
+    kept = [m for (head, _), results in zip(steps, stored_results, strict=False) for m in (head, *results)]
     versions: list[bytes] = []
     expected: list[Json] = [*base, request]
     state = b""
@@ -368,12 +368,8 @@ def killed_turns(draw: st.DrawFn) -> Killed:
             body = kept if last and phase == seen[-1] else []
             state = half_turn(phases[phase], *base, request, *body)
             versions.append(state)
-        real = {m["tool_call_id"] for m in kept if m["role"] == "tool"} if number < stored else set()
-        known = 1 in seen
-        expected += [
-            head,
-            *(r if known or r["tool_call_id"] in real else stub(r["tool_call_id"]) for r in results),
-        ]
+        known = results if 1 in seen else stored_results[number] if number < stored else []
+        expected += [head, *(r if r in known else stub(r["tool_call_id"]) for r in results)]
     return Killed(state, versions, expected, base)
 
 
