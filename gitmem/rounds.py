@@ -236,7 +236,8 @@ class Rounds:
                 if item.live is not None:
                     self._agenda.replay = now + min(60.0, self.opened.settings.checkpoint_grace)
                     continue
-                self._count([replay.perform(self.opened, item)])
+                commit = replay.perform(self.opened, item)
+                self._count([commit] if commit else [])
                 self.counters.replays += 1
         except RepositoryBusy as error:
             logs.say("a replay waits", reason=str(error))

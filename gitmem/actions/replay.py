@@ -97,8 +97,11 @@ def _live(running: bool | None, age: float, grace: float) -> str | None:
     return f"written {age:.0f} s ago" if age < _STILL else None
 
 
-def perform(opened: Opened, item: Interrupted) -> CommitInfo:
+def perform(opened: Opened, item: Interrupted) -> CommitInfo | None:
     """Replay one interrupted turn: one commit, on disk and in history together.
+
+    Returns:
+        The commit; None when the branch had all of its messages and only run state was cleared.
 
     Raises:
         RepositoryBusy: The session was written meanwhile.
@@ -106,12 +109,12 @@ def perform(opened: Opened, item: Interrupted) -> CommitInfo:
     target = tip.current(opened)
     committed = opened.repo.file(target.base, item.path)
     mode = File(b"").mode if committed is None else committed.mode
-    snapshot = Snapshot(_message(item), {item.path: File(item.replay.session, mode)})
+    snapshot = Snapshot(_message(item), {item.path: File(checkpoint.strip(item.replay.session), mode)})
     remove = {}
     if item.sidecar is not None:
         file = opened.read(item.sidecar).file
         remove = {} if file is None else {item.sidecar: file}
-    return transaction.apply(opened, snapshot, action="replay", remove=remove)
+    return transaction.apply(opened, snapshot, action="replay", ended=(item.path,), remove=remove)
 
 
 def _message(item: Interrupted) -> Message:

@@ -110,15 +110,24 @@ def plan_restore(opened: Opened, paths: Sequence[TreePath], at: CommitInfo, *, e
         wanted |= {name: repo.read(then[name]) for name in below}
         if exact:
             wanted |= {name: None for name in now if _is_below(name, path) and name not in then}
-    files = _changed(
-        opened, head, {k: v for k, v in wanted.items() if opened.classify(k) is not PathClass.CURSOR}
-    )
+    kept = {name: file for name, file in wanted.items() if opened.classify(name) is not PathClass.CURSOR}
+    files = {
+        name: file
+        for name, file in kept.items()
+        if repo.file(head, name) != file or _lost(opened, name, file)
+    }
     names = ", ".join(path or "." for path in paths)
     body = (f"As it was at {at.sha[:8]}: {at.subject}",)
     message = Message(
         Kind.RESTORE, f"restore({names}): as of {at.sha[:8]}", body, (("Gitmem-Restored-From", at.sha),)
     )
     return _plan(opened, head, Snapshot(message, files))
+
+
+def _lost(opened: Opened, path: TreePath, wanted: File | None) -> bool:
+    """Whether a file is gone or emptied on disk although the branch still has it: a deletion that is held back."""
+    disk = opened.read(path).file
+    return wanted is not None and bool(wanted.data) and (disk is None or not disk.data)
 
 
 def _is_below(name: TreePath, path: TreePath) -> bool:
@@ -161,8 +170,11 @@ def check_in_use(opened: Opened, paths: Collection[TreePath]) -> None:
             )
 
 
-def apply(opened: Opened, plan: Plan, *, force: bool = False) -> CommitInfo:
+def apply(opened: Opened, plan: Plan, *, force: bool = False) -> CommitInfo | None:
     """Carry out a plan: one commit, on disk and in history together.
+
+    Returns:
+        The commit; None when only the disk was behind and history has it all already.
 
     Raises:
         SessionInUse: An agent probably holds one of the sessions, and `force` is not set.

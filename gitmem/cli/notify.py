@@ -20,9 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Send one line to the daemon; exit 0 also when nobody listens."""
-    from gitmem.edges import control
     from gitmem.cli.output import print_json
-    from gitmem.edges import workspace
+    from gitmem.edges import control, workspace
 
     found = workspace.find(Path(args.directory))
     request = {"do": "notify", "event": args.event, "path": args.path, "session": args.session}

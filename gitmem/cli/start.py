@@ -20,9 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Start a daemon unless one is running already."""
-    from gitmem.edges import control
     from gitmem.cli.output import print_json
-    from gitmem.edges import workspace
+    from gitmem.edges import control, workspace
 
     places = (workspace.find(Path(folder)) for folder in args.folders or [args.directory])
     found = list({place.identity: place for place in places}.values())

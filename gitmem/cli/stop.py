@@ -38,8 +38,7 @@ def stop(directory: Path) -> dict[str, object] | None:
     Raises:
         GitmemError: It does not end.
     """
-    from gitmem.edges import control
-    from gitmem.edges import workspace
+    from gitmem.edges import control, workspace
     from gitmem.edges.process import alive
     from gitmem.errors import GitmemError
 

@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 
 from gitmem.actions import undo
+from gitmem.actions.capture import Outcome
 from gitmem.actions.undo import Plan
 from gitmem.cli.opening import capture_all, refresh_index
-from gitmem.actions.capture import Outcome
 from gitmem.cli.output import print_json
 from gitmem.core.model import CommitInfo
 from gitmem.core.textdiff import unified
@@ -43,17 +43,19 @@ def carry_out(opened: Opened, args: argparse.Namespace, make: Callable[[], Plan]
             capture_all(opened)
             plan = make()
     learn(opened, commit)
-    _tell(args, plan, commit)
+    _tell(args, plan, commit, done=True)
     return 0
 
 
-def learn(opened: Opened, commit: CommitInfo) -> None:
+def learn(opened: Opened, commit: CommitInfo | None) -> None:
     """Keep `git status` clean after a commit made outside a capture."""
+    if commit is None:
+        return
     moved = {change.path: Moved(change.old, change.new) for change in opened.repo.changes(commit.sha)}
     refresh_index(opened, Outcome(moved=moved))
 
 
-def _tell(args: argparse.Namespace, plan: Plan, commit: CommitInfo | None) -> None:
+def _tell(args: argparse.Namespace, plan: Plan, commit: CommitInfo | None, *, done: bool = False) -> None:
     sha = None if commit is None else commit.sha
     if args.json:
         files = {path: None if file is None else len(file.data) for path, file in plan.snapshot.files.items()}
@@ -64,8 +66,10 @@ def _tell(args: argparse.Namespace, plan: Plan, commit: CommitInfo | None) -> No
         return
     for change in plan.changes:
         print(unified(change), end="")
-    if sha is None:
+    if not done:
         print(f"Nothing was changed. Without --dry-run: {plan.snapshot.message.subject}")
+    elif sha is None:
+        print(f"{len(plan.snapshot.files)} files are back on disk; history had them all.")
     else:
         print(f"{sha[:8]} {plan.snapshot.message.subject}")
         print(f"Take it back with: gitmem revert {sha[:8]}")

@@ -1,8 +1,6 @@
 """gitmem version: what runs here, for a bug report."""
 
 import argparse
-import platform
-from importlib import metadata
 
 HELP = "show versions, for a bug report"
 
@@ -14,6 +12,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print versions."""
+    import platform
+    from importlib import metadata
+
     from gitmem import __version__
     from gitmem.cli.output import print_json
 

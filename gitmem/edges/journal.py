@@ -25,6 +25,7 @@ class Operation:
         old: Where the ref was; None when it did not exist.
         new: The commit it moves to.
         paths: The files it changes on disk.
+        ended: Sessions among them whose run state is not put back.
         removed: Files outside the tree that it removes from the disk (checkpoint sidecars).
     """
 
@@ -33,6 +34,7 @@ class Operation:
     old: str | None
     new: str
     paths: tuple[TreePath, ...]
+    ended: tuple[TreePath, ...] = ()
     removed: tuple[TreePath, ...] = ()
 
 
@@ -78,6 +80,7 @@ def _read(record: Path) -> Operation | None:
             old=values["old"],
             new=str(values["new"]),
             paths=tuple(values["paths"]),
+            ended=tuple(values["ended"]),
             removed=tuple(values["removed"]),
         )
     except (ValueError, KeyError, TypeError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitmem.core import ignore, message
-from gitmem.core.model import File, Message, PathClass, TreePath
+from gitmem.core.model import Message, PathClass, TreePath
 from gitmem.edges import config, files, walk
 from gitmem.edges.config import Settings
 from gitmem.edges.files import Reading, Signature

@@ -7,7 +7,7 @@ the record. A crash before the record leaves the old state; after it, the next s
 import fcntl
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,23 +17,37 @@ from gitmem.core.model import CommitInfo, File, PathClass, Snapshot, TreePath
 from gitmem.edges import files, inflight, journal, tip
 from gitmem.edges.journal import Operation
 from gitmem.edges.opened import Opened
+from gitmem.edges.repo import Stamp
 from gitmem.edges.tip import Tip
-from gitmem.errors import NeedsDecision, RepositoryBusy
+from gitmem.errors import GitmemError, NeedsDecision, RepositoryBusy
 
 _AGENT_PATIENCE = 1.0
 """Seconds to wait for the agent's own session lock (merge.md, section 5); then later, rather than in its way."""
 
 
+_Step = tuple[TreePath, File | None, File | None]
+"""A path, what must be on disk now, what shall be there."""
+
+
 def apply(
-    opened: Opened, snapshot: Snapshot, *, action: str, remove: Mapping[TreePath, File] | None = None
-) -> CommitInfo:
+    opened: Opened,
+    snapshot: Snapshot,
+    *,
+    action: str,
+    ended: Collection[TreePath] = (),
+    remove: Mapping[TreePath, File] | None = None,
+) -> CommitInfo | None:
     """Make a snapshot true on disk and in history.
 
     Args:
         opened: The workspace. What is on disk must be committed already.
         snapshot: The files to change, as they belong in the tree, and the message.
         action: Name for the journal.
+        ended: Sessions whose unfinished turn ends with this: their run state is not put back on disk.
         remove: Files outside the tree to remove from the disk, with the bytes they must still have.
+
+    Returns:
+        The commit; None when history has it all already and only the disk was behind.
 
     Raises:
         RepositoryBusy: A file or the branch changed since it was committed; nothing was done, try again.
@@ -46,23 +60,38 @@ def apply(
                 f"a {target.operation} is in progress in this repository",
                 "Finish or abort it first, then try again.",
             )
-        steps = [_step(opened, target, path, file) for path, file in _ordered(opened, snapshot)]
+        steps = [
+            _step(opened, target, path, file, ended=path in ended)
+            for path, file in _ordered(opened, snapshot)
+        ]
         steps += [(path, file, None) for path, file in (remove or {}).items()]
+        files = {p: f for p, f in snapshot.files.items() if opened.repo.file(target.base, p) != f}
+        if not files:
+            _install_all(opened, steps)
+            return None
         stamp = opened.stamp()
-        sha = tip.write(opened, snapshot.files, opened.render(snapshot.message), target, stamp)
-        operation = Operation(action, target.ref, target.sha, sha, tuple(snapshot.files), tuple(remove or ()))
+        sha = tip.write(opened, files, opened.render(snapshot.message), target, stamp)
+        operation = Operation(
+            action, target.ref, target.sha, sha, tuple(snapshot.files), tuple(ended), tuple(remove or ())
+        )
         record = journal.begin(opened.repo.git, operation)
-        _install_all(opened, steps, record)
-        if not opened.repo.move(target.ref, target.sha, sha, stamp):
-            _roll_back(opened, steps)
+        try:
+            _install_all(opened, steps)
+            _move(opened, target, sha, stamp, steps)
+        finally:
             journal.done(record)
-            raise RepositoryBusy(f"{target.ref} was moved meanwhile; nothing was changed", "Try again.")
-        journal.done(record)
         return opened.repo.info(sha)
 
 
-_Step = tuple[TreePath, File | None, File | None]
-"""A path, what must be on disk now, what shall be there."""
+def _move(opened: Opened, target: Tip, sha: str, stamp: Stamp, steps: list[_Step]) -> None:
+    try:
+        moved = opened.repo.move(target.ref, target.sha, sha, stamp)
+    except GitmemError:
+        _roll_back(opened, steps)
+        raise
+    if not moved:
+        _roll_back(opened, steps)
+        raise RepositoryBusy(f"{target.ref} was moved meanwhile; nothing was changed", "Try again.")
 
 
 def _ordered(opened: Opened, snapshot: Snapshot) -> list[tuple[TreePath, File | None]]:
@@ -72,12 +101,13 @@ def _ordered(opened: Opened, snapshot: Snapshot) -> list[tuple[TreePath, File | 
     )
 
 
-def _step(opened: Opened, target: Tip, path: TreePath, new: File | None) -> _Step:
+def _step(opened: Opened, target: Tip, path: TreePath, new: File | None, *, ended: bool) -> _Step:
     committed = opened.repo.file(target.base, path)
     disk = opened.read(path).file
-    if committed_form(opened, path, disk) != committed:
+    gone = disk is None or (committed is not None and not disk.data)
+    if not gone and committed_form(opened, path, disk) != committed:
         raise RepositoryBusy(f"{path} changed meanwhile; nothing was changed", "Try again.")
-    return path, disk, _live_form(opened, path, disk, new)
+    return path, disk, new if ended else _live_form(opened, path, disk, new)
 
 
 def committed_form(opened: Opened, path: TreePath, disk: File | None) -> File | None:
@@ -94,11 +124,10 @@ def _live_form(opened: Opened, path: TreePath, disk: File | None, new: File | No
     return replace(new, data=checkpoint.overlay(new.data, disk.data))
 
 
-def _install_all(opened: Opened, steps: list[_Step], record: Path) -> None:
+def _install_all(opened: Opened, steps: list[_Step]) -> None:
     for number, step in enumerate(steps):
         if not _install(opened, *step):
             _roll_back(opened, steps[:number])
-            journal.done(record)
             raise RepositoryBusy(f"{step[0]} was written meanwhile; nothing was changed", "Try again.")
 
 
@@ -130,7 +159,8 @@ def finish(opened: Opened, record: Path, operation: Operation) -> CommitInfo | N
             old, new = repo.file(operation.old, path), repo.file(operation.new, path)
             disk = opened.read(path).file
             if committed_form(opened, path, disk) == old:
-                _install(opened, path, disk, _live_form(opened, path, disk, new))
+                live = new if path in operation.ended else _live_form(opened, path, disk, new)
+                _install(opened, path, disk, live)
         for path in operation.removed:
             disk = opened.read(path).file
             if disk == inflight.newest(opened, path):

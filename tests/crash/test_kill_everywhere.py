@@ -105,7 +105,7 @@ def disk(root: Path) -> dict[str, bytes]:
     return {
         path: data
         for path, data in found.items()
-        if not path.startswith(".git/") and not path.endswith(".tmp")
+        if not path.startswith(".git/") and not path.endswith((".tmp", ".lock"))
     }
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.core.model import MODE_EXECUTABLE, MODE_FILE, MODE_SYMLINK, File
+from gitmem.core.model import MODE_EXECUTABLE, MODE_SYMLINK, File
 from gitmem.edges import gitdir
 from gitmem.edges.repo import Repository, Stamp
 from gitmem.errors import RepositoryRefused

@@ -135,7 +135,9 @@ def _undo_session(before: bytes, commit: bytes, now: bytes) -> bytes:
         raise _CannotUndoError("later changes touch the same messages", tuple(clashes))
     body = b"".join(lines)
     if _legal(b"".join(bodies[2])) and not _legal(body):
-        raise _CannotUndoError("tool calls and their results would be torn apart; revert the later commit first")
+        raise _CannotUndoError(
+            "tool calls and their results would be torn apart; revert the later commit first"
+        )
     return _undo_head(*heads, lines=lines, present=bodies[2]) + body
 
 
