@@ -7,7 +7,7 @@ fail are repeated ever more slowly; commits go on meanwhile.
 import random
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gitmem import logs
@@ -29,7 +29,7 @@ class _Lane:
     """One remote: what was sent, how tries went, and the push under way."""
 
     remote: Remote
-    backoff: Backoff = Backoff()
+    backoff: Backoff = field(default_factory=Backoff)
     error: str | None = None
     hint: str | None = None
     due: float | None = None
@@ -118,7 +118,7 @@ class Pusher:
 
     def _failed(self, lane: _Lane, error: GitmemError | OSError, now: float) -> None:
         state = error.state if isinstance(error, RemoteError) else "settings"
-        lane.backoff = lane.backoff.failed(state, now, random.random())  # noqa: S311  jitter, not a secret
+        lane.backoff = lane.backoff.failed(state, now, random.random())
         lane.due = lane.backoff.due
         if str(error) != lane.error:
             logs.warn(f"could not push to {lane.remote.name}: {error}", remote=lane.remote.name, state=state)

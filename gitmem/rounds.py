@@ -1,7 +1,7 @@
 """What the daemon does for one open workspace, step by step: batches, scans, replays, the index, backups.
 
-Every step runs on the loop's thread. `due` says when the next one is, `step` does it; what fails is put back and tried again later,
-so nothing is forgotten.
+Every step runs on the loop's thread. `due` says when the next one is, `step` does it; what fails is put back and tried again
+later, so nothing is forgotten.
 """
 
 import random
@@ -193,7 +193,7 @@ class Rounds:
         delay = min(self.problem.delay * 2, _RETRY[1]) if self.problem else _RETRY[0]
         since = self.problem.since if self.problem else self.opened.clock()
         hint = error.hint if isinstance(error, GitmemError) else None
-        again = now + delay * (1 + random.random() / 4)  # noqa: S311  jitter, not a secret
+        again = now + delay * (1 + random.random() / 4)
         if self.problem is None or self.problem.text != str(error):
             logs.warn("cannot commit", error=str(error), hint=hint)
         self.problem = Problem(str(error), hint, since, delay, again)

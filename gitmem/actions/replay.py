@@ -49,14 +49,14 @@ def interrupted(opened: Opened, *, force: bool = False) -> list[Interrupted]:
     """
     running = process.running((*opened.workspace.layout.processes, *opened.settings.agent_process))
     found = [
-        _examine(opened, path, running, force=force)
+        _examine(opened, path, running=running, force=force)
         for path, _ in opened.walk()
         if opened.classify(path) is PathClass.SESSION
     ]
     return sorted((item for item in found if item is not None), key=lambda item: item.path)
 
 
-def _examine(opened: Opened, path: TreePath, running: bool | None, *, force: bool) -> Interrupted | None:
+def _examine(opened: Opened, path: TreePath, *, running: bool | None, force: bool) -> Interrupted | None:
     reading = opened.read(path)
     sidecar_path = sidecar_of(path)
     sidecar = opened.read(sidecar_path).file
@@ -80,13 +80,13 @@ def _examine(opened: Opened, path: TreePath, running: bool | None, *, force: boo
         path=path,
         key=parsed.key or path,
         phase=state.phase if state is not None else "pending",
-        live=None if force else _live(running, age, opened.settings.checkpoint_grace),
+        live=None if force else _live(age, opened.settings.checkpoint_grace, running=running),
         replay=result,
         sidecar=None if sidecar is None else sidecar_path,
     )
 
 
-def _live(running: bool | None, age: float, grace: float) -> str | None:
+def _live(age: float, grace: float, *, running: bool | None) -> str | None:
     """Why a turn may still be going on; None when it is certainly over."""
     if age >= grace:
         return None

@@ -1,4 +1,4 @@
-"""What each agent's workspace looks like on disk. One small module an agent: NAME, detect(directory), layout(directory, sessions).
+"""What each agent's workspace looks like on disk. One small module an agent: `NAME`, `detect`, `layout`.
 
 The first adapter that recognises a folder wins, so the particular ones stand before the general ones.
 """

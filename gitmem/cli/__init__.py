@@ -1,7 +1,7 @@
 """The command line: a parser, one file a verb, and the way from an error to an exit code.
 
-A verb's module has `HELP`, `add_arguments(parser)` and `run(args) -> exit code`. It prints; it decides nothing. Heavy imports wait
-until `run`, so that `gitmem --help` and hooks stay quick.
+A verb's module has `HELP`, `add_arguments(parser)` and `run(args) -> exit code`. It prints; it decides nothing. Heavy imports
+wait until `run`, so that `gitmem --help` and hooks stay quick.
 """
 
 import argparse

@@ -18,7 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--workspace", action="store_true", help="change the workspace's .gitmem.toml, not the user's file"
     )
     parser.add_argument("--unset", action="store_true", help="remove the setting from the file")
-    parser.epilog = "examples:\n  gitmem config --show-origin\n  gitmem config max_delay 10\n  gitmem config --workspace exclude '[\"notes/*\"]'"
+    parser.epilog = """examples:
+  gitmem config --show-origin
+  gitmem config max_delay 10
+  gitmem config --workspace exclude '["notes/*"]'"""
 
 
 def run(args: argparse.Namespace) -> int:

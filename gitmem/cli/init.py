@@ -21,7 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--separate", action="store_true", help="keep the history outside the folder")
     parser.add_argument("--dry-run", action="store_true", help="say what would be done and do nothing")
-    parser.epilog = "examples:\n  gitmem init\n  gitmem init ~/.nanobot/workspace\n  gitmem init --sessions ~/.nanobot/sessions/ID"
+    parser.epilog = """examples:
+  gitmem init
+  gitmem init ~/.nanobot/workspace
+  gitmem init --sessions ~/.nanobot/sessions/ID"""
 
 
 def run(args: argparse.Namespace) -> int:

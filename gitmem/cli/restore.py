@@ -1,8 +1,6 @@
 """gitmem restore: files as they were."""
 
 import argparse
-import os
-from pathlib import Path
 
 HELP = "bring files back as they were"
 
@@ -22,23 +20,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="also change sessions that an agent may hold in memory"
     )
-    parser.epilog = "examples:\n  gitmem restore memory/MEMORY.md --at yesterday\n  gitmem restore . --at HEAD   (after files were lost)"
+    parser.epilog = """examples:
+  gitmem restore memory/MEMORY.md --at yesterday
+  gitmem restore . --at HEAD   (after files were lost)"""
 
 
 def run(args: argparse.Namespace) -> int:
     """Plan the restore and apply it."""
     from gitmem.actions import undo
     from gitmem.actions.inspect import resolve
+    from gitmem.cli.look.commits import tree_paths
     from gitmem.cli.opening import opened_workspace
     from gitmem.cli.undoing import carry_out
 
     with opened_workspace(args) as opened:
         at = resolve(opened.repo, args.at)
-        paths = [tree_path(opened.workspace.directory, path) for path in args.paths]
+        paths = tree_paths(opened.workspace, args.directory, args.paths)
         return carry_out(opened, args, lambda: undo.plan_restore(opened, paths, at, exact=args.exact))
-
-
-def tree_path(directory: Path, words: str) -> str:
-    """A path as typed: absolute ones inside the workspace become tree paths, `.` and trailing slashes are understood."""
-    path = os.path.normpath(os.path.relpath(words, directory) if os.path.isabs(words) else words)
-    return "" if path == "." else path

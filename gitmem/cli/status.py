@@ -52,7 +52,10 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     lines += [f"held back  {path} is gone" for path in facts["held"][:5]]
     if facts["held"]:
         lines.append(
-            f"           {len(facts['held'])} files vanished at once. Really delete: gitmem confirm. Bring back: gitmem restore . --at HEAD"
+            f"           {len(facts['held'])} files vanished at once; their deletion is not committed"
+        )
+        lines.append(
+            "           bring them back: gitmem restore . --at HEAD    really delete: gitmem confirm"
         )
     lines += [f"attention  {text}" for text in facts["attention"]]
     if not facts["attention"] and not facts["changed"]:

@@ -1,7 +1,7 @@
 """What happened: changes become snapshots, one for each thing that happened (gitstore, section 4).
 
-Decided by comparing parsed states, not by file names alone. Session save, history append and cursor move that belong together are one
-commit; unrelated sessions of a batch get one each.
+Decided by comparing parsed states, not by file names alone. Session save, history append and cursor move that belong together
+are one commit; unrelated sessions of a batch get one each.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -99,7 +99,7 @@ def _token(token: str, name: str | None) -> str:
         return ".+"
     if token.startswith("*"):
         return "[^/]*"
-    if token == "?":
+    if token == "?":  # noqa: S105  a sign of a pattern
         return "[^/]"
     if token.startswith("[") and len(token) > 1:
         return _bracket(token[1:-1])

@@ -50,7 +50,7 @@ class PathClass(StrEnum):
     SIDECAR = "sidecar"
     """An agent's checkpoint kept in a file beside the session: goes to the in-flight ref only."""
     LOCAL = "machine-local"
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105  the name of a class of paths
     CONFLICT_COPY = "conflict-copy"
     """Left by a file-sync tool: may hold lost text, so it is reported, never committed silently."""
     OTHER = "other"

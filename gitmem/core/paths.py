@@ -30,7 +30,8 @@ NATIVE_RULES = Rules()
 
 _SECRET = re.compile(
     r"""(?xi) ^(?: \.env(?:\..*)? | .*\.env | \.envrc | .*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|asc|gpg|age|token|secret)
-    | id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?(?:\.pub)? | \.?credentials?(?:[._-].*)? | .*[._-]credentials?(?:\.json)? | cookies?(?:\..*)?
+    | id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?(?:\.pub)? | \.?credentials?(?:[._-].*)? | .*[._-]credentials?(?:\.json)?
+    | cookies?(?:\..*)?
     | secrets?(?:\..*)? | \.secrets? | \.?netrc | \.pgpass | \.npmrc | \.pypirc | \.htpasswd | auth\.json | .*tokens?\.json
     | service[-_]account.*\.json | client_secret.*\.json )$"""
 )
@@ -51,7 +52,8 @@ _SECRET_FOLDERS = frozenset(
 )
 _LOCAL = re.compile(
     r"""(?xi) ^(?: .*\.(?:tmp|temp|swp|swx|swo|lock|lck|bak|orig|rej|part|crdownload|pid|sock|pyc|log)
-    | .*~ | \#.*\# | \.\#.* | 4913 | \.goutputstream-.* | ~\$.* | \.ds_store | thumbs\.db | desktop\.ini | \.nfs[0-9a-f]+ | \.fuse_hidden.*
+    | .*~ | \#.*\# | \.\#.* | 4913 | \.goutputstream-.* | ~\$.* | \.ds_store | thumbs\.db | desktop\.ini | \.nfs[0-9a-f]+
+    | \.fuse_hidden.*
     | .*\.(?:sqlite3?|db)(?:-wal|-shm|-journal)? | \.mem_.* | \.gitmem\.tmp )$"""
 )
 _LOCAL_FOLDERS = frozenset(
@@ -146,7 +148,9 @@ def descend(folder: TreePath, rules: Rules = NATIVE_RULES) -> bool:
 
 EXCLUDE_LINES = (
     "# Written by gitmem, so that a person's own git shows and takes nothing private.",
-    ".env", ".env.*", "*.env", "*.pem", "*.key", "id_rsa*", "id_ed25519*", "credentials*", "cookies*", ".secrets/", ".ssh/",
-    ".nanobot/", "*.lock", "*.tmp", "*.swp", "*~", ".DS_Store", "__pycache__/", "node_modules/", "*.sqlite*", "*.db", "*.checkpoint.json",
+    ".env", ".env.*", "*.env", "*.pem", "*.key", "id_rsa*", "id_ed25519*", "credentials*", "cookies*", ".secrets/",
+    ".ssh/",
+    ".nanobot/", "*.lock", "*.tmp", "*.swp", "*~", ".DS_Store", "__pycache__/", "node_modules/", "*.sqlite*", "*.db",
+    "*.checkpoint.json",
 )  # fmt: skip
 """For `info/exclude`: the common part of what is never versioned."""

@@ -57,7 +57,7 @@ def _judge_session(old: File | None, disk: File) -> Judged:
     committed = File(checkpoint.strip(disk.data), disk.mode)
     if jsonl.is_torn(disk.data):
         return Judged(Verdict.WAIT, committed)
-    if old is not None and old.mode == disk.mode and checkpoint.has_run_state(disk.data):
-        if checkpoint.differs_only_in_run_state(old.data, disk.data):
-            return Judged(Verdict.RUN_STATE, committed)
+    known = old is not None and old.mode == disk.mode and checkpoint.has_run_state(disk.data)
+    if known and old is not None and checkpoint.differs_only_in_run_state(old.data, disk.data):
+        return Judged(Verdict.RUN_STATE, committed)
     return Judged(Verdict.TAKE, committed)

@@ -1,7 +1,7 @@
 """The words on the daemon's private socket. The client half imports only the standard library: hooks must be cheap.
 
-One JSON object on one line each way. Requests: `{"do": "status" | "flush" | "ping"}`, or `{"do": "notify", "event": ..., "path": ...,
-"session": ...}`. Answers: `{"ok": true, ...}` or `{"ok": false, "error": ...}`.
+One JSON object on one line each way. Requests: `{"do": "status" | "flush" | "ping"}`, or `{"do": "notify", "event": ...,
+"path": ..., "session": ...}`. Answers: `{"ok": true, ...}` or `{"ok": false, "error": ...}`.
 """
 
 import json

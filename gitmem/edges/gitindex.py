@@ -1,7 +1,7 @@
 """Keeping a person's `git status` clean: the index learns what we committed, although no commit uses it.
 
-Only entries that still are as the branch had them before our commit are moved on; whatever a person has staged stays (B60). A held
-lock means later, never waiting and never stealing (gitstore, section 1).
+Only entries that still are as the branch had them before our commit are moved on; whatever a person has staged stays (B60). A
+held lock means later, never waiting and never stealing (gitstore, section 1).
 """
 
 import os
@@ -69,7 +69,7 @@ def _entries(path: Path) -> dict[TreePath, Entry]:
 
 
 def _move(index: Index, name: bytes, change: Moved, *, hidden: bool) -> None:
-    present = index[name] if name in index else None
+    present = index[name] if name in index else None  # noqa: SIM401  an Index is no mapping
     if isinstance(present, ConflictedIndexEntry):
         return
     known = None if present is None else Entry(present.mode, present.sha.decode("ascii"))

@@ -90,7 +90,7 @@ def allowance(size: int, base: float = 60.0) -> float:
     return base + size / 100_000
 
 
-def push(  # noqa: PLR0913  (a call of many named parts)
+def push(
     git_dir: Path,
     remote: Remote,
     refs: Sequence[str] | None = None,

@@ -20,7 +20,7 @@ _AT_FDCWD = -100
 _RENAMEAT2 = {"x86_64": 316, "aarch64": 276}
 
 
-class NoExchange(OSError):
+class NoExchange(OSError):  # noqa: N818  a condition to act on, not a fault
     """This system or file system cannot exchange two names atomically."""
 
 

@@ -107,14 +107,7 @@ def patch(
     tree = Tree()
     for name, (mode, sha) in _names(store, root).items():
         tree[name] = (mode, sha)
-    here: dict[bytes, Entry | None] = {}
-    below: dict[bytes, dict[TreePath, Entry | None]] = {}
-    for path, entry in changes.items():
-        head, slash, rest = path.partition("/")
-        if slash:
-            below.setdefault(os.fsencode(head), {})[rest] = entry
-        else:
-            here[os.fsencode(head)] = entry
+    here, below = _by_folder(changes)
     for name, entry in here.items():
         if entry is not None:
             tree[name] = (entry.mode, ObjectID(entry.sha.encode("ascii")))
@@ -129,9 +122,23 @@ def patch(
             tree[name] = (_MODE_TREE, subtree)
         elif child is not None:
             del tree[name]
-    if len(tree) == 0:
-        return None, written
-    return tree.id, [*written, tree]
+    return (tree.id, [*written, tree]) if len(tree) else (None, written)
+
+
+_Changes = Mapping[TreePath, Entry | None]
+
+
+def _by_folder(changes: _Changes) -> tuple[dict[bytes, Entry | None], dict[bytes, _Changes]]:
+    """Changes of files right here, and those below each folder."""
+    here: dict[bytes, Entry | None] = {}
+    below: dict[bytes, dict[TreePath, Entry | None]] = {}
+    for path, entry in changes.items():
+        head, slash, rest = path.partition("/")
+        if slash:
+            below.setdefault(os.fsencode(head), {})[rest] = entry
+        else:
+            here[os.fsencode(head)] = entry
+    return here, dict(below)
 
 
 def empty_tree() -> tuple[ObjectID, Tree]:

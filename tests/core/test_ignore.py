@@ -21,8 +21,10 @@ ALLOW_LIST = [
     "!skills/**/SKILL.md",
 ]
 PATTERNS = [
-    *ALLOW_LIST, "!/a/", "!memory/x.md", "a/**", "!a/**/", "!a/**/SKILL.md", "*.env", "build/", "!build/x.md", "/build/*", "**/b/",
-    "!b/", "[^x]bc.md", "!*.md", "a/b/**/x.md", "x.md", "/x.md", "!y.env", "b/*", "a/*/", "!a/b/", "a/", "**", "a/**/x.md", "[ab]/",
+    *ALLOW_LIST, "!/a/", "!memory/x.md", "a/**", "!a/**/", "!a/**/SKILL.md", "*.env", "build/", "!build/x.md",
+    "/build/*", "**/b/",
+    "!b/", "[^x]bc.md", "!*.md", "a/b/**/x.md", "x.md", "/x.md", "!y.env", "b/*", "a/*/", "!a/b/", "a/", "**",
+    "a/**/x.md", "[ab]/",
     "*.m?", "?", "**/build", "\\!x", "x.md ", "b**", "[!a-m].md", "a\\*", "# no", "", "[", "*.[[:alpha:]]d",
 ]  # fmt: skip
 FOLDERS = ["a", "b", "memory", "build"]

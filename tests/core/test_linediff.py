@@ -65,7 +65,7 @@ def test_a_large_rewrite_is_matched_at_the_lines_that_occur_once() -> None:
 
 
 def test_a_large_shuffle_still_gives_a_true_diff() -> None:
-    order = random.Random(7)  # noqa: S311  (a shuffle, not a secret)
+    order = random.Random(7)
     old = [str(order.randrange(50)) for _ in range(4000)] + [f"once {n}" for n in range(500)]
     new = list(old)
     order.shuffle(new)

@@ -118,7 +118,7 @@ def test_a_user_name_alone_is_no_secret() -> None:
         ("http://127.0.0.1:8080/x", True),
     ],
 )
-def test_it_is_known_who_can_read_along(text: str, safe: bool) -> None:  # noqa: FBT001  (a parameter)
+def test_it_is_known_who_can_read_along(text: str, safe: bool) -> None:
     assert remote_url.parse(text).encrypted is safe
 
 

@@ -431,7 +431,7 @@ json_values = st.recursive(
     conversations,
     st.booleans(),
 )
-def test_no_checkpoint_breaks_a_legal_list(checkpoint: Json, messages: list[Json], pending: bool) -> None:  # noqa: FBT001
+def test_no_checkpoint_breaks_a_legal_list(checkpoint: Json, messages: list[Json], pending: bool) -> None:
     data = half_turn(checkpoint, *messages, pending_user_turn=pending)
     result = replay(data, now=NOW, earlier=[data, data])
     if result is not None:

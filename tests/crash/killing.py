@@ -2,6 +2,7 @@
 
 import os
 import signal
+import traceback
 from collections.abc import Callable, Iterator
 
 from gitmem.edges import syscalls
@@ -49,8 +50,6 @@ def _child(work: Callable[[], object], point: int) -> None:
     try:
         work()
     except BaseException:  # noqa: BLE001  the child must not run the parent's tests
-        import traceback
-
         traceback.print_exc()
         os._exit(1)
     os._exit(0)

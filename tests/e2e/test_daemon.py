@@ -5,7 +5,8 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -172,7 +173,8 @@ def test_b42_odd_files_do_not_stop_the_watch(root: Path, daemon: Daemon) -> None
 @pytest.mark.parametrize("turn", range(5))
 def test_b43_files_made_right_after_their_folder_are_seen(root: Path, daemon: Daemon, turn: int) -> None:
     script = (
-        "mkdir -p skills/a/b/c && printf 'deep\\n' > skills/a/b/c/SKILL.md && mkdir -p skills/copy && cp -R skills/a skills/copy/ && "
+        "mkdir -p skills/a/b/c && printf 'deep\\n' > skills/a/b/c/SKILL.md && "
+        "mkdir -p skills/copy && cp -R skills/a skills/copy/ && "
         "mkdir tmpd && printf 'moved in\\n' > tmpd/SKILL.md && mv tmpd skills/moved"
     )
     subprocess.run(["sh", "-ec", script], cwd=root, check=True)
@@ -289,9 +291,7 @@ def test_an_idle_daemon_makes_no_commit_and_hardly_wakes(root: Path, daemon: Dae
     assert used <= 0.1
 
 
-def waited(seconds: float):  # type: ignore[no-untyped-def]  # noqa: ANN201  a closure over a clock
-    import time
-
+def waited(seconds: float) -> Callable[[], bool]:
     end = time.monotonic() + seconds
     return lambda: time.monotonic() >= end
 

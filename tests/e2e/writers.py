@@ -1,7 +1,7 @@
 """Writers as real agents are (temporary file and rename, appends, truncate and write), each a process of its own.
 
-`python writers.py KIND WORKSPACE SEED COUNT LOG`: writes COUNT states and notes each in LOG as `path sha1-of-blob from to`, the times
-being those between which the file was left alone.
+`python writers.py KIND WORKSPACE SEED COUNT LOG`: writes COUNT states and notes each in LOG as `path sha1-of-blob from to`, the
+times being those between which the file was left alone.
 """
 
 import hashlib

@@ -27,7 +27,9 @@ def undo(path: str, before: bytes | None, commit: bytes | None, now: bytes | Non
 def result(path: str, before: bytes | None, commit: bytes | None, now: bytes | None) -> bytes | None:
     undone = undo(path, before, commit, now)
     assert undone.conflicts == ()
-    file = undone.files.get(path, None if now is None else File(now)) if path in undone.files else (None if now is None else File(now))
+    if path not in undone.files:
+        return now
+    file = undone.files[path]
     return None if file is None else file.data
 
 
@@ -50,7 +52,9 @@ def test_facts_next_to_each_other_do_not_stand_in_each_others_way() -> None:
 
 
 def test_a_removed_fact_returns_to_its_place() -> None:
-    assert result(MEMORY, facts("a", "b", "c"), facts("a", "c"), facts("a", "c", "d")) == facts("a", "b", "c", "d")
+    assert result(MEMORY, facts("a", "b", "c"), facts("a", "c"), facts("a", "c", "d")) == facts(
+        "a", "b", "c", "d"
+    )
 
 
 def test_a_fact_edited_since_is_refused_with_both_texts_shown() -> None:
@@ -92,9 +96,9 @@ def test_messages_go_and_later_ones_stay() -> None:
 
 def test_undoing_a_consolidation_unarchives_the_messages_and_drops_the_entry() -> None:
     messages = [("user", "1"), ("assistant", "2"), ("user", "3")]
-    assert result(SESSION, chat(*messages), chat(*messages, archived=2), chat(*messages, ("user", "4"), archived=2)) == chat(
-        *messages, ("user", "4")
-    )
+    assert result(
+        SESSION, chat(*messages), chat(*messages, archived=2), chat(*messages, ("user", "4"), archived=2)
+    ) == chat(*messages, ("user", "4"))
     entry = b'{"cursor": 1, "timestamp": "2026-01-01 00:00", "content": "x"}\n'
     later = b'{"cursor": 2, "timestamp": "2026-01-01 00:00", "content": "y"}\n'
     assert result(HISTORY, b"", entry, entry + later) == later
@@ -107,7 +111,9 @@ def test_a_consolidation_under_a_later_one_is_refused() -> None:
 
 def test_the_archived_count_follows_messages_that_go() -> None:
     one, two, three = ("user", "1"), ("user", "2"), ("user", "3")
-    assert result(SESSION, chat(one), chat(one, two), chat(one, two, three, archived=2)) == chat(one, three, archived=1)
+    assert result(SESSION, chat(one), chat(one, two), chat(one, two, three, archived=2)) == chat(
+        one, three, archived=1
+    )
 
 
 def test_b25_an_equal_message_of_a_later_turn_is_not_taken() -> None:
@@ -118,7 +124,11 @@ def test_b25_an_equal_message_of_a_later_turn_is_not_taken() -> None:
 
 
 def test_tool_calls_and_results_are_not_torn_apart() -> None:
-    call = {"role": "assistant", "content": "", "tool_calls": [{"id": "A", "type": "function", "function": {"name": "f"}}]}
+    call = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "A", "type": "function", "function": {"name": "f"}}],
+    }
     answer = {"role": "tool", "tool_call_id": "A", "content": "r"}
     base = chat(("user", "1"))
     asked = base + json.dumps(call).encode() + b"\n"
@@ -128,8 +138,12 @@ def test_tool_calls_and_results_are_not_torn_apart() -> None:
 
 def test_metadata_changed_again_since_stays() -> None:
     one = ("user", "1")
-    assert result(SESSION, chat(one, title="a"), chat(one, title="b"), chat(one, title="c")) == chat(one, title="c")
-    assert result(SESSION, chat(one), chat(one, title="b"), chat(one, title="b", goal="g")) == chat(one, goal="g")
+    assert result(SESSION, chat(one, title="a"), chat(one, title="b"), chat(one, title="c")) == chat(
+        one, title="c"
+    )
+    assert result(SESSION, chat(one), chat(one, title="b"), chat(one, title="b", goal="g")) == chat(
+        one, goal="g"
+    )
 
 
 def test_cursors_never_go_back() -> None:
@@ -148,7 +162,9 @@ def test_a_binary_file_changed_since_is_refused() -> None:
     assert undo(path, b"\0a", b"\0b", b"\0b").files == {path: File(b"\0a")}
 
 
-TEXTS = st.lists(st.sampled_from(["a", "b", "c", "d", "e", ""]), max_size=6).map(lambda lines: "\n".join(lines).encode())
+TEXTS = st.lists(st.sampled_from(["a", "b", "c", "d", "e", ""]), max_size=6).map(
+    lambda lines: "\n".join(lines).encode()
+)
 PATHS = st.sampled_from([MEMORY, SESSION, HISTORY, "notes.txt"])
 
 
