@@ -6,7 +6,7 @@ from pathlib import Path
 from gitmem import agents
 from gitmem.agents import Layout
 from gitmem.core.paths import EXCLUDE_LINES
-from gitmem.edges import gitdir, workspace
+from gitmem.edges import gitdir, remotes, workspace
 from gitmem.edges.gitdir import GitDir
 from gitmem.edges.workspace import Workspace
 from gitmem.errors import NotFound, NoWorkspace, UsageError
@@ -59,6 +59,10 @@ def plan(directory: Path, agent: str | None, sessions: Path | None, *, adopt: bo
         if found is None or found.parent != directory:
             raise UsageError(f"{directory} has no repository of its own to adopt", "Leave out --adopt.")
         return Plan(layout, found, adopted=True, reason="the repository that is there, as you asked")
+    if found is not None and found.parent == directory and workspace.was_ours(found):
+        return Plan(
+            layout, found, adopted=False, reason="its history came with it, or was begun and not finished"
+        )
     if found is not None:
         whose = (
             "has a repository of its own"
@@ -95,6 +99,7 @@ def begin(plan: Plan) -> Workspace:
     git = _repository(plan, directory)
     gitdir.check_format(git)
     made = Workspace(directory, git, plan.layout, adopted=plan.adopted)
+    remotes.set_aside(plan.git_dir)
     workspace.record(made)
     return made
 

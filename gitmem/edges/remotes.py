@@ -153,3 +153,10 @@ def _save(git_dir: Path, remotes: Mapping[str, Remote]) -> None:
     durable.replace(
         path, (json.dumps({"format": _FORMAT, "remotes": content}, indent=1) + "\n").encode(), 0o600
     )
+
+
+def set_aside(git_dir: Path) -> None:
+    """Forget remotes that somebody else recorded (the folder is a copy), but keep the record for a person to read."""
+    path = record(git_dir)
+    if path.exists():
+        path.replace(path.with_suffix(".json.foreign"))

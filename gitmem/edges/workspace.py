@@ -7,6 +7,7 @@ when the workspace already has one, lies inside somebody's repository, or has ro
 import hashlib
 import json
 import os
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,25 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
 
 
+def machine() -> str:
+    """A random name of this machine and user, made at its first use and never shown to anybody else.
+
+    It tells records written here from those that came with a copied folder.
+    """
+    path = state_home() / "machine"
+    try:
+        return path.read_text("ascii").strip()
+    except FileNotFoundError:
+        durable.make_folders(path.parent)
+        durable.replace(path, secrets.token_hex(16).encode() + b"\n", 0o600)
+        return path.read_text("ascii").strip()
+
+
+def was_ours(dot_git: Path) -> bool:
+    """Whether gitmem made a repository, here or elsewhere, or began to."""
+    return (dot_git / "gitmem").is_dir()
+
+
 def separate_git_dir(directory: Path) -> Path:
     """The git dir of its own for a workspace: named after it, told apart by its absolute path."""
     return state_home() / "workspaces" / f"{directory.name or 'root'}-{_digest(directory)}.git"
@@ -108,6 +128,8 @@ def load(git: GitDir, directory: Path | None = None) -> Workspace:
         directory: Where the workspace is now; the recorded place when not given.
 
     Raises:
+        NoWorkspace: The record came from another machine with a copy of the folder: what it says about session folders and
+            remotes is not believed before a person says so.
         GitmemError: The record is damaged or was written by a newer gitmem.
     """
     path = git.state / _RECORD
@@ -120,6 +142,11 @@ def load(git: GitDir, directory: Path | None = None) -> Workspace:
         raise GitmemError(f"{path} is damaged: {error}", "Write it anew with: gitmem init") from error
     if version != FORMAT:
         raise GitmemError(f"{path} has format {version}; this gitmem knows {FORMAT}", "Upgrade gitmem.")
+    if record.get("machine") != machine():
+        raise NoWorkspace(
+            f"{path} was written on another machine, or for another user",
+            "If you brought the folder here: gitmem init (and add its remotes again)",
+        )
     layout = agents.layout(agent, place, Path(sessions) if sessions else None)
     return Workspace(place, git, layout, adopted=bool(record.get("adopted")))
 
@@ -133,6 +160,7 @@ def record(workspace: Workspace) -> None:
         "directory": str(workspace.directory),
         "sessions": None if sessions is None else str(sessions),
         "adopted": workspace.adopted,
+        "machine": machine(),
     }
     durable.make_folders(workspace.git.state)
     durable.replace(workspace.git.state / _RECORD, json.dumps(values, indent=1).encode() + b"\n", 0o600)
