@@ -141,10 +141,11 @@ def _changed(
 
 
 def _plan(opened: Opened, head: str | None, snapshot: Snapshot) -> Plan:
-    changes = tuple(
-        Change(path, opened.repo.file(head, path), file) for path, file in sorted(snapshot.files.items())
-    )
-    return Plan(snapshot, changes)
+    changes: list[Change] = []
+    for path, file in sorted(snapshot.files.items()):
+        old = opened.read(path).file if _lost(opened, path, file) else opened.repo.file(head, path)
+        changes.append(Change(path, old, file))
+    return Plan(snapshot, tuple(changes))
 
 
 def check_in_use(opened: Opened, paths: Collection[TreePath]) -> None:

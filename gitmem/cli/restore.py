@@ -2,11 +2,14 @@
 
 import argparse
 
+from gitmem.cli.options import add_change_options
+
 HELP = "bring files back as they were"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
+    add_change_options(parser)
     parser.add_argument(
         "paths", nargs="+", metavar="PATH", help="files or folders, as in gitmem log --stat; . for all"
     )

@@ -2,11 +2,14 @@
 
 import argparse
 
+from gitmem.cli.options import add_change_options
+
 HELP = "take back one change and keep all later ones"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
+    add_change_options(parser)
     parser.add_argument(
         "commits", nargs="+", metavar="COMMIT", help="what to take back: an id, HEAD, 'last dream', ..."
     )

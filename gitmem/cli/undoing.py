@@ -7,10 +7,10 @@ from collections.abc import Callable
 from gitmem.actions import undo
 from gitmem.actions.capture import Outcome
 from gitmem.actions.undo import Plan
+from gitmem.cli.look.changes import write
 from gitmem.cli.opening import capture_all, refresh_index
-from gitmem.cli.output import print_json
+from gitmem.cli.output import print_json, screen
 from gitmem.core.model import CommitInfo
-from gitmem.core.textdiff import unified
 from gitmem.edges.gitindex import Moved
 from gitmem.edges.opened import Opened
 from gitmem.errors import RepositoryBusy
@@ -64,12 +64,16 @@ def _tell(args: argparse.Namespace, plan: Plan, commit: CommitInfo | None, *, do
     if not plan.snapshot.files:
         print("Nothing to do: the files are like that already.")
         return
-    for change in plan.changes:
-        print(unified(change), end="")
+    with screen(args) as out:
+        write(out, plan.changes, args)
+        for line in _last_words(plan, sha, done=done):
+            out.line(line)
+
+
+def _last_words(plan: Plan, sha: str | None, *, done: bool) -> list[str]:
+    subject = plan.snapshot.message.subject
     if not done:
-        print(f"Nothing was changed. Without --dry-run: {plan.snapshot.message.subject}")
-    elif sha is None:
-        print(f"{len(plan.snapshot.files)} files are back on disk; history had them all.")
-    else:
-        print(f"{sha[:8]} {plan.snapshot.message.subject}")
-        print(f"Take it back with: gitmem revert {sha[:8]}")
+        return [f"Nothing was changed. Without --dry-run: {subject}"]
+    if sha is None:
+        return [f"{len(plan.snapshot.files)} files are back on disk; history had them all."]
+    return [f"{sha[:8]} {subject}", f"Take it back with: gitmem revert {sha[:8]}"]

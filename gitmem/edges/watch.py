@@ -1,7 +1,7 @@
 """File-system events as hints. The only importer of watchdog.
 
-An event says no more than "look there": the truth comes from the disk (gitstore, section 3.1). Handlers only hand paths on, because
-an exception in one would end the watching silently; whatever may have been missed becomes a rescan.
+An event says no more than "look there": the truth comes from the disk (gitstore, section 3.1). Handlers only hand paths on,
+because an exception in one would end the watching silently; whatever may have been missed becomes a rescan.
 """
 
 import errno
