@@ -153,7 +153,7 @@ def _places(stored: Sequence[Block], steps: Sequence[Step]) -> dict[int, int]:
     end = len(stored)
     for number in reversed(range(len(steps))):
         head = steps[number].head
-        lowest = 0
+        lowest = 0 if declared(head) else max(0, end - 1)
         for place in reversed(range(lowest, end)):
             if same_message(stored[place].head, head):
                 places[number] = end = place
