@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Sequence
 
 from gitmem import __version__
+from gitmem.cli.options import common_options
 from gitmem.errors import Conflict, GitmemError
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -38,7 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gitmem {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", default=".", help="run as if started in DIR")
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
-    common = _common_options()
+    common = common_options()
     for names in GROUPS.values():
         for name in names:
             module = importlib.import_module(f"gitmem.cli.{_module(name)}")
@@ -66,18 +67,6 @@ def _overview() -> str:
             lines.append(f"    {name:<10} {module.HELP}")
     lines += ["", "Help on one of them: gitmem COMMAND --help. A first time: gitmem init, then gitmem start."]
     return "\n".join(lines)
-
-
-def _common_options() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument(
-        "-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help="run as if started in DIR"
-    )
-    common.add_argument(
-        "--json", action="store_true", help="print one JSON document (JSON lines for log) and nothing else"
-    )
-    common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="when to colour")
-    return common
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -54,3 +54,29 @@ def add_change_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="lines of context around changes (default: 3)",
     )
+
+
+def common_options(*, below: bool = False) -> argparse.ArgumentParser:
+    """The options every command has, as a parent parser.
+
+    Args:
+        below: For the words below a verb (`remote add`): what was said before them counts on.
+    """
+    silent = argparse.SUPPRESS
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument(
+        "-C", dest="directory", metavar="DIR", default=silent, help="run as if started in DIR"
+    )
+    common.add_argument(
+        "--json",
+        action="store_true",
+        default=silent if below else False,
+        help="print one JSON document (JSON lines for log) and nothing else",
+    )
+    common.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default=silent if below else "auto",
+        help="when to colour",
+    )
+    return common

@@ -3,18 +3,21 @@
 import argparse
 from pathlib import Path
 
+from gitmem.cli.options import common_options
+
 HELP = "add, list or remove places for backups"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="list the remotes (the default)")
-    add = what.add_parser("add", help="add one; the daemon pushes to it from then on")
+    below = [common_options(below=True)]
+    what.add_parser("list", parents=below, help="list the remotes (the default)")
+    add = what.add_parser("add", parents=below, help="add one; the daemon pushes to it from then on")
     add.add_argument("name")
     add.add_argument("url", help="a folder, file://, ssh://, user@host:path, https:// or git://")
     add.add_argument("--create", action="store_true", help="make a bare repository at a local path")
-    remove = what.add_parser("remove", help="forget one; nothing is deleted there")
+    remove = what.add_parser("remove", parents=below, help="forget one; nothing is deleted there")
     remove.add_argument("name")
     parser.epilog = (
         "examples:\n  gitmem remote add backup /mnt/disk/memory.git --create\n"

@@ -12,10 +12,12 @@ GOOD = b'{"role": "user", "content": "hi"}'
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda children: st.lists(children) | st.dictionaries(st.text(), children),
-    max_leaves=8,
+    lambda children: (
+        st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=3), children, max_size=3)
+    ),
+    max_leaves=5,
 )
-json_objects = st.dictionaries(st.text(), json_values, max_size=5)
+json_objects = st.dictionaries(st.text(max_size=5), json_values, max_size=4)
 fragments = st.sampled_from(
     [
         GOOD,
@@ -59,7 +61,7 @@ def test_records_can_be_parsed_again_alone(data: bytes) -> None:
         assert jsonl.identity(jsonl.decode(line.record)) == jsonl.identity(line.value)
 
 
-@given(st.lists(json_objects))
+@given(st.lists(json_objects, max_size=4))
 def test_what_is_dumped_is_read_back(objects: list[jsonl.JsonObject]) -> None:
     data = b"".join(jsonl.dump(item) + b"\n" for item in objects)
     parsed = jsonl.parse(data)
@@ -67,7 +69,7 @@ def test_what_is_dumped_is_read_back(objects: list[jsonl.JsonObject]) -> None:
     assert [jsonl.identity(value) for value in values(data)] == [jsonl.identity(item) for item in objects]
 
 
-@given(st.lists(json_objects, min_size=1), st.data())
+@given(st.lists(json_objects, min_size=1, max_size=4), st.data())
 def test_a_file_cut_anywhere_keeps_its_complete_records(
     objects: list[jsonl.JsonObject], data: st.DataObject
 ) -> None:
