@@ -25,14 +25,12 @@ def migrated(markdown: bytes, undated: str) -> bytes:
         One entry per dated paragraph, cursors from 1. All of them count as dreamed: `.cursor` and
         `.dream_cursor` both become the last one. Text longer than an entry holds goes on in the next.
     """
-    data = b""
-    cursor = 0
-    for timestamp, content in _paragraphs(markdown.decode("utf-8-sig", "replace").replace("\r\n", "\n")):
-        for start in range(0, len(content), history.MAX_CONTENT):
-            cursor += 1
-            piece = content[start : start + history.MAX_CONTENT]
-            data += history.addition(data[-1:], history.record(cursor, timestamp or undated, piece))
-    return data
+    pieces = [
+        (timestamp or undated, content[start : start + history.MAX_CONTENT])
+        for timestamp, content in _paragraphs(markdown.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
+        for start in range(0, len(content), history.MAX_CONTENT)
+    ]
+    return b"".join(history.record(cursor, *piece) + b"\n" for cursor, piece in enumerate(pieces, 1))
 
 
 def _paragraphs(text: str) -> list[tuple[str | None, str]]:
