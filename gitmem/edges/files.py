@@ -17,6 +17,8 @@ from gitmem.errors import UnsafePath
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1 << 20
+_STAGED = ".gitmem-new.tmp"
+_ASIDE = ".gitmem-old.tmp"
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul"} | {f"{name}{number}" for name in ("com", "lpt") for number in "123456789"}
 )
@@ -199,7 +201,7 @@ def _make_folders(root: Path, folder: Path) -> None:
 
 def _stage(target: Path, new: File) -> Path:
     """Write the new version beside its place, with its final mode from the start."""
-    staged = target.with_name(f".{target.name}.{os.getpid()}.gitmem.tmp")
+    staged = target.with_name(f".{target.name}.{os.getpid()}{_STAGED}")
     staged.unlink(missing_ok=True)
     if new.mode == MODE_SYMLINK:
         syscalls.symlink(new.data, staged)
@@ -250,34 +252,58 @@ def _swap(staged: Path, target: Path, expected: File) -> Installed:
 
 
 def _swap_by_link(staged: Path, target: Path, expected: File) -> Installed:
-    """Where names cannot be exchanged: keep a second name of what is replaced, compare afterwards, put back."""
-    kept = target.with_name(f".{target.name}.{os.getpid()}.gitmem-kept.tmp")
-    kept.unlink(missing_ok=True)
-    syscalls.link(target, kept)
-    syscalls.replace(staged, target)
-    displaced = _read_any(kept)
-    if displaced == expected:
-        syscalls.unlink(kept)
-        return Installed(ok=True)
-    syscalls.replace(kept, target)
-    return Installed(ok=False, found=displaced)
+    """Where names cannot be exchanged: take the file aside first, so that whatever a writer put there is in our hands."""
+    taken = _take_aside(target, expected)
+    if isinstance(taken, Installed):
+        return taken
+    placed = _place_new(staged, target)
+    syscalls.unlink(taken)
+    return placed
 
 
 def _remove(target: Path, expected: File) -> Installed:
-    aside = target.with_name(f".{target.name}.{os.getpid()}.gitmem-gone.tmp")
+    taken = _take_aside(target, expected)
+    if isinstance(taken, Installed):
+        return taken
+    syscalls.unlink(taken)
+    syscalls.fsync_dir(target.parent)
+    return Installed(ok=True)
+
+
+def _take_aside(target: Path, expected: File) -> Path | Installed:
+    """Rename a file out of its place; it goes back, and the result says so, when it is not the expected one."""
+    aside = target.with_name(f".{target.name}.{os.getpid()}{_ASIDE}")
     try:
         syscalls.replace(target, aside)
     except FileNotFoundError:
         return Installed(ok=False)
-    displaced = _read_any(aside)
-    if displaced == expected:
-        syscalls.unlink(aside)
-        syscalls.fsync_dir(target.parent)
-        return Installed(ok=True)
+    found = _read_any(aside)
+    if found == expected:
+        return aside
+    _put_back(aside, target)
+    return Installed(ok=False, found=found)
+
+
+def _put_back(aside: Path, target: Path) -> None:
+    """Return a file to its place, unless its writer has put a newer one there."""
     with suppress(FileExistsError):
         syscalls.link(aside, target)
-        syscalls.unlink(aside)
-    return Installed(ok=False, found=displaced)
+    syscalls.unlink(aside)
+
+
+def tidy(root: Path, path: TreePath) -> None:
+    """After a crash in the middle of an install: put back what was taken aside, remove what was only staged."""
+    folder = _parent(root, path)
+    name = path.rpartition("/")[2]
+    if not folder.is_dir():
+        return
+    for left in list(folder.iterdir()):
+        if not left.name.startswith(f".{name}."):
+            continue
+        if left.name.endswith(_ASIDE):
+            _put_back(left, folder / name)
+        elif left.name.endswith(_STAGED):
+            left.unlink(missing_ok=True)
 
 
 def _read_any(target: Path) -> File | None:

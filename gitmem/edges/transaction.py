@@ -156,6 +156,7 @@ def finish(opened: Opened, record: Path, operation: Operation) -> CommitInfo | N
     repo = opened.repo
     with opened.writing(), agent_lock(opened, operation.paths):
         for path in operation.paths:
+            files.tidy(*opened.workspace.layout.place(path))
             old, new = repo.file(operation.old, path), repo.file(operation.new, path)
             disk = opened.read(path).file
             if committed_form(opened, path, disk) == old:
