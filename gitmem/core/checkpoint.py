@@ -45,10 +45,10 @@ class RunState:
 def strip(data: bytes) -> bytes:
     """A session file as it belongs on the main branch: without machine-local fields and records.
 
-    Every other byte stays; a file with nothing to take out, or a torn one, is returned as it is. Linear in
-    the size; only lines that hold a `_type` are parsed.
+    Every other byte stays, those of a torn last line too. Linear in the size; only lines that hold a `_type`
+    are parsed.
     """
-    if not any(hint in data for hint in _HINTS) or jsonl.is_torn(data):
+    if not any(hint in data for hint in _HINTS):
         return data
     return _edited(data, _without_run_state, _HINTS)
 
