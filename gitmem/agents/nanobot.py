@@ -43,14 +43,14 @@ def layout(directory: Path, sessions: Path | None = None) -> Layout:
 
 
 def find_sessions(directory: Path) -> Path | None:
-    """The session folder outside the workspace, in nanobot's default place or beside the workspace's config folder."""
+    """The session folder outside the workspace: in nanobot's own folder, or in the one the workspace lies in."""
     try:
         identity = (directory / _IDENTITY).read_text("utf-8", "replace").strip()
     except FileNotFoundError:
         return None
     if not identity.isalnum():
         return None
-    candidates = (Path.home() / ".nanobot", directory.parent, directory.parent / "cfg")
+    candidates = (Path.home() / ".nanobot", directory.parent)
     folders = (base / "sessions" / identity for base in candidates)
     return next((folder for folder in folders if folder.is_dir()), None)
 

@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
                     "session": item.key,
                     "path": item.path,
                     "phase": item.phase,
+                    "dry_run": args.dry_run,
                     "left_alone": item.live,
                     "assistants": made.assistants,
                     "results": made.results,
@@ -58,7 +59,11 @@ def run(args: argparse.Namespace) -> int:
         state = (
             f"left alone: {row['left_alone']}"
             if row["left_alone"]
-            else (row["commit"] or "would be replayed")[:17]
+            else _done(row)
         )
         print(f"{row['session']}  {row['phase']}: {counts}; {state}")
     return 0
+
+
+def _done(row: dict[str, Any]) -> str:
+    return f"replayed in {row['commit'][:8]}" if row["commit"] else "would be replayed" if row["dry_run"] else "replayed"
