@@ -36,7 +36,9 @@ class Seen:
 
     def covering(self, path: str) -> None:
         """Until something makes the reader look at a path: itself, or a scan of a folder above it."""
-        self.until(lambda event: event.path is None or path == event.path or path.startswith(f"{event.path}/"))
+        self.until(
+            lambda event: event.path is None or path == event.path or path.startswith(f"{event.path}/")
+        )
 
 
 @pytest.fixture
@@ -88,7 +90,9 @@ def test_what_is_ignored_tells_nothing(tmp_path: Path, watcher: Watcher, seen: S
 
 
 @pytest.mark.parametrize("turn", range(10))
-def test_b43_files_in_new_folders_are_covered(tmp_path: Path, watcher: Watcher, seen: Seen, turn: int) -> None:
+def test_b43_files_in_new_folders_are_covered(
+    tmp_path: Path, watcher: Watcher, seen: Seen, turn: int
+) -> None:
     root = tmp_path / "ws"
     (root / "skills" / "a" / "b").mkdir(parents=True)
     (root / "skills" / "a" / "b" / "SKILL.md").write_text("x")
@@ -110,7 +114,9 @@ def test_b48_a_replaced_root_is_watched_again(tmp_path: Path, watcher: Watcher, 
     seen.path("new.md")
 
 
-def test_b42_a_dead_observer_is_started_again_with_a_rescan(tmp_path: Path, watcher: Watcher, seen: Seen) -> None:
+def test_b42_a_dead_observer_is_started_again_with_a_rescan(
+    tmp_path: Path, watcher: Watcher, seen: Seen
+) -> None:
     observer = watcher._observer
     assert observer is not None
     observer.stop()
@@ -123,7 +129,9 @@ def test_b42_a_dead_observer_is_started_again_with_a_rescan(tmp_path: Path, watc
 
 
 def test_b40_lost_events_are_counted_and_make_a_rescan(watcher: Watcher, seen: Seen) -> None:
-    logging.getLogger("watchdog.observers.inotify_c").warning("Inotify queue overflowed; filesystem events were lost")
+    logging.getLogger("watchdog.observers.inotify_c").warning(
+        "Inotify queue overflowed; filesystem events were lost"
+    )
     assert watcher.overflows == 1
     seen.until(lambda event: isinstance(event, Rescan) and event.path is None)
 
