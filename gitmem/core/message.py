@@ -8,16 +8,27 @@ import re
 from collections.abc import Mapping
 
 from gitmem.core.model import Kind, Message
+from gitmem.core.printable import printable
 
-_SUBJECT = 100
+SUBJECT_WIDTH = 100
 """Characters of a subject; git's own tools cut at about this width."""
-_TRAILER = re.compile(r"^([A-Za-z0-9][A-Za-z0-9-]*): ?(.*)$")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+_TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*)[ \t]*:[ \t]*(.*)", re.DOTALL)
+_MISREAD = re.compile(r"---|#|gitmem-", re.IGNORECASE)
+"""What opens a line that git takes for the start of a patch or a comment, or a reader for a trailer."""
 
 
 def clean(text: str) -> str:
     """Text on one line, with what a terminal or git could misread shown as an escape."""
-    return _CONTROL.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def shortened(text: str, width: int) -> str:
+    """Cleaned text of at most `width` characters, the middle left out where it is longer."""
+    whole = clean(text)
+    if len(whole) <= width:
+        return whole
+    tail = (width - 3) // 2
+    return f"{whole[: width - 3 - tail]}...{whole[len(whole) - tail :]}"
 
 
 def render(message: Message, *, host: str, agent: str) -> bytes:
@@ -28,39 +39,62 @@ def render(message: Message, *, host: str, agent: str) -> bytes:
         host: Goes into `Gitmem-Host`.
         agent: Goes into `Gitmem-Agent`.
     """
-    subject = clean(message.subject)
-    lines = [subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 3] + "..."]
-    body = [_not_a_trailer(clean(line)) for line in message.body]
-    if body:
-        lines += ["", *body]
-    trailers = [
+    body = [_unmistakable(clean(line).rstrip()) for line in message.body]
+    trailers = (
         ("Gitmem-Kind", str(message.kind)),
         *message.trailers,
         ("Gitmem-Agent", agent),
         ("Gitmem-Host", host),
-    ]
+    )
+    lines = [_subject(message)]
+    if any(body):
+        lines += ["", *body]
     lines += ["", *(f"{token}: {clean(value).strip()}" for token, value in trailers)]
     return ("\n".join(lines) + "\n").encode("utf-8")
 
 
-def _not_a_trailer(line: str) -> str:
-    """A body line that could be taken for one of ours is indented."""
-    return f"  {line}" if line.lower().startswith("gitmem-") else line
+def _subject(message: Message) -> str:
+    subject = clean(message.subject).strip()
+    if not subject or _MISREAD.match(subject):
+        subject = f"{message.kind}: {subject}".strip()
+    return subject if len(subject) <= SUBJECT_WIDTH else f"{subject[: SUBJECT_WIDTH - 3]}..."
+
+
+def _unmistakable(line: str) -> str:
+    """A body line that git could take for something else is indented."""
+    return f"  {line}" if _MISREAD.match(line) else line
 
 
 def parse(data: bytes) -> tuple[Kind, Mapping[str, tuple[str, ...]]]:
-    """Kind and trailers of a commit message; `Kind.FOREIGN` where it is not one of ours. Never raises."""
-    lines = data.decode("utf-8", "replace").rstrip("\n").split("\n")
-    start = len(lines)
-    while start > 0 and _TRAILER.match(lines[start - 1]):
-        start -= 1
-    if start < 2 or lines[start - 1] != "":
+    """Kind and trailers of a commit message. Never raises.
+
+    The last paragraph is read as git reads it: lines that are no trailers (`(cherry picked from ...)`) are passed over, and an
+    indented line continues the one above.
+
+    Returns:
+        `Kind.FOREIGN` for a message that is not one of ours, with whatever trailers it has.
+    """
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    above, blank, last = text.rstrip().rpartition("\n\n")
+    if not blank or not above.strip():
         return Kind.FOREIGN, {}
     found: dict[str, list[str]] = {}
-    for line in lines[start:]:
-        if match := _TRAILER.match(line):
-            found.setdefault(match[1], []).append(match[2])
-    trailers = {token: tuple(values) for token, values in found.items()}
-    name = trailers.get("Gitmem-Kind", ("",))[0]
-    kind = Kind(name) if name in Kind._value2member_map_ else Kind.FOREIGN
-    return kind, trailers
+    values: list[str] | None = None
+    for line in last.split("\n"):
+        if line[:1].isspace():
+            if values:
+                values[-1] = f"{values[-1]} {line.strip()}"
+        elif match := _TRAILER.fullmatch(line):
+            values = found.setdefault(match[1], [])
+            values.append(match[2].strip())
+        else:
+            values = None
+    trailers = {token: tuple(given) for token, given in found.items()}
+    return _kind(trailers.get("Gitmem-Kind", ("",))[0]), trailers
+
+
+def _kind(name: str) -> Kind:
+    try:
+        return Kind(name)
+    except ValueError:
+        return Kind.FOREIGN
