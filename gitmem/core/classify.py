@@ -4,46 +4,81 @@ Decided by comparing parsed states, not by file names alone. Session save, histo
 are one commit; unrelated sessions of a batch get one each.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gitmem.core import describe, history
+from gitmem.core import describe, history, session
 from gitmem.core.deltas import HistoryDelta, SessionDelta, history_delta, session_delta
-from gitmem.core.model import Change, Kind, Message, PathClass, Snapshot, TreePath
+from gitmem.core.model import Change, File, Kind, Message, PathClass, Snapshot, TreePath
 
 _FOLD = 20
-"""More sessions than this in one batch (an import, a restored folder) become one commit."""
+"""When the same happens to more sessions than this in one batch (an import, a restored folder), it is one commit."""
+
+_Group = tuple[Message, list[Change]]
+_Saved = tuple[Change, SessionDelta]
 
 
 @dataclass
 class _Batch:
     """The changes of a batch, sorted by what they are. Each change leaves when a group takes it."""
 
-    sessions: dict[TreePath, tuple[Change, SessionDelta]] = field(default_factory=dict)
+    sessions: list[_Saved] = field(default_factory=list)
     history: tuple[Change, HistoryDelta] | None = None
-    cursors: dict[TreePath, Change] = field(default_factory=dict)
-    memory: dict[TreePath, Change] = field(default_factory=dict)
-    other: dict[TreePath, Change] = field(default_factory=dict)
+    cursors: list[Change] = field(default_factory=list)
+    files: list[Change] = field(default_factory=list)
+    long_term: list[Change] = field(default_factory=list)
+    dreamed: int | None = None
+    dreaming: bool = False
 
-    def take_cursor(self, name: str) -> list[Change]:
-        """Take a cursor file out of the batch, wherever it lies."""
-        paths = [path for path in self.cursors if path.rpartition("/")[2] == name]
-        return [self.cursors.pop(path) for path in paths]
+    def take_sessions(self, wanted: Callable[[SessionDelta], bool]) -> list[_Saved]:
+        """Take sessions out of the batch."""
+        taken = [item for item in self.sessions if wanted(item[1])]
+        self.sessions = [item for item in self.sessions if not wanted(item[1])]
+        return taken
+
+    def take_cursors(self, wanted: Callable[[Change], bool]) -> list[Change]:
+        """Take cursor files out of the batch."""
+        taken = [change for change in self.cursors if wanted(change)]
+        self.cursors = [change for change in self.cursors if change not in taken]
+        return taken
+
+    def take_history(self) -> list[Change]:
+        """Take the history file out of the batch."""
+        taken = [] if self.history is None else [self.history[0]]
+        self.history = None
+        return taken
+
+    def take_long_term(self) -> list[Change]:
+        """Take the files that a Dream writes out of the batch."""
+        taken, self.long_term = self.long_term, []
+        return taken
 
 
-def classify(changes: Sequence[Change], path_class: Callable[[TreePath], PathClass]) -> list[Snapshot]:
+def classify(
+    changes: Sequence[Change],
+    path_class: Callable[[TreePath], PathClass],
+    *,
+    in_flight: Mapping[TreePath, File] | None = None,
+    dreamed: int | None = None,
+) -> list[Snapshot]:
     """Group changes into commits.
 
     Args:
         changes: Paths that differ, sessions without their machine-local fields.
         path_class: What each path means.
+        in_flight: Sessions that are in the middle of a turn now, whole: edits made while a Dream is under way are its own.
+        dreamed: The last cursor that Dream has processed, as committed, where it is known.
 
     Returns:
-        Snapshots in the order they are to be committed; every change is in exactly one.
+        Snapshots in the order they are to be committed, the same for any order of `changes`; every change is in exactly one.
     """
     batch = _sort(changes, path_class)
-    groups = [*_consolidation(batch), *_dream(batch), *_sessions(batch), *_rest(batch)]
-    return [_snapshot(message, taken) for message, taken in groups if taken]
+    batch.dreaming = any(
+        _is_dream(session.parse(file.data).key or path) for path, file in (in_flight or {}).items()
+    )
+    batch.dreamed = max((_move(change)[1] for change in batch.cursors if _moved_on(change)), default=dreamed)
+    groups = [*_consolidation(batch), *_dream(batch), *_sessions(batch), *_queue(batch), *_files(batch)]
+    return [_snapshot(message, taken) for message, taken in groups]
 
 
 def _sort(changes: Iterable[Change], path_class: Callable[[TreePath], PathClass]) -> _Batch:
@@ -51,68 +86,67 @@ def _sort(changes: Iterable[Change], path_class: Callable[[TreePath], PathClass]
     for change in sorted(changes, key=lambda item: item.path):
         match path_class(change.path):
             case PathClass.SESSION:
-                batch.sessions[change.path] = (change, session_delta(change))
+                batch.sessions.append((change, session_delta(change)))
             case PathClass.HISTORY if batch.history is None:
                 batch.history = (change, history_delta(change))
             case PathClass.CURSOR:
-                batch.cursors[change.path] = change
-            case PathClass.MEMORY:
-                batch.memory[change.path] = change
+                batch.cursors.append(change)
+            case PathClass.MEMORY | PathClass.ATTACHMENT as kind if _is_long_term(change.path, kind):
+                batch.long_term.append(change)
             case _:
-                batch.other[change.path] = change
+                batch.files.append(change)
     return batch
 
 
-_Group = tuple[Message, list[Change]]
+def _is_long_term(path: TreePath, kind: PathClass) -> bool:
+    """Whether a Dream may write it: memory and skills, not prompts and gitmem's own files (memory-format, section 4)."""
+    top = path.partition("/")[0]
+    return top == "skills" or (kind is PathClass.MEMORY and top != "prompts" and not top.startswith("."))
 
 
-def _snapshot(message: Message, changes: list[Change]) -> Snapshot:
+def _snapshot(message: Message, changes: Iterable[Change]) -> Snapshot:
     return Snapshot(message, {change.path: change.new for change in changes})
 
 
 def _consolidation(batch: _Batch) -> list[_Group]:
-    """History grew, or sessions were archived: one commit with the sessions whose messages went there."""
-    added = batch.history[1].added if batch.history is not None else ()
-    keys = {entry.session_key for entry in added if entry.session_key}
-    archived = [
-        path
-        for path, (change, delta) in batch.sessions.items()
-        if change.new is not None
-        and (delta.archived[1] > delta.archived[0] or (delta.key in keys and _shrank(delta)))
-    ]
-    if not added and not archived:
+    """History grew: one commit with the sessions whose messages went there."""
+    if batch.history is None or not batch.history[1].added:
         return []
-    taken = [batch.sessions.pop(path) for path in archived]
-    changes = [change for change, _ in taken]
-    if batch.history is not None and added:
-        changes.append(batch.history[0])
-        batch.history = None
-        changes += batch.take_cursor(".cursor")
-    return [(describe.consolidation([delta for _, delta in taken], added), changes)]
+    added = batch.history[1].added
+    keys = {entry.session_key for entry in added}
+    taken = batch.take_sessions(
+        lambda delta: delta.exists[1] and (delta.key in keys or (None in keys and _archived_more(delta)))
+    )
+    cursor = batch.take_cursors(lambda change: not _is_dream_cursor(change))
+    message = describe.consolidation([delta for _, delta in taken], added)
+    return [(message, [*(change for change, _ in taken), *batch.take_history(), *cursor])]
 
 
-def _shrank(delta: SessionDelta) -> bool:
-    return delta.after < delta.before
+def _archived_more(delta: SessionDelta) -> bool:
+    start, end = delta.newly_archived
+    return end > start
 
 
 def _dream(batch: _Batch) -> list[_Group]:
-    """The Dream cursor moved, or a Dream session edited long-term files. Its history compaction belongs to it."""
-    cursor = batch.take_cursor(".dream_cursor")
-    moved = [_move(change) for change in cursor]
-    sessions = [path for path, (_, delta) in batch.sessions.items() if _is_dream(delta)]
-    if not cursor and not (sessions and batch.memory):
+    """The Dream cursor moved on, or a Dream's session edits long-term files. History compacted meanwhile belongs to it."""
+    cursors = batch.take_cursors(lambda change: _is_dream_cursor(change) and _moved_on(change))
+    active = any(delta.exists[1] and _is_dream(delta.key) for _, delta in batch.sessions)
+    if not cursors and not (batch.long_term and (active or batch.dreaming)):
         return []
-    changes = cursor + [batch.sessions.pop(path)[0] for path in sessions] + list(batch.memory.values())
-    edits = list(batch.memory.values())
-    batch.memory = {}
-    if batch.history is not None and batch.history[1].dropped:
-        changes.append(batch.history[0])
-        batch.history = None
-    return [(describe.dream(moved[0] if moved else None, edits), changes)]
+    sessions = batch.take_sessions(lambda delta: _is_dream(delta.key))
+    edits = batch.take_long_term()
+    compacted = batch.history is not None and batch.history[1].oldest_dropped
+    message = describe.dream(_move(cursors[0]) if cursors else None, edits, [delta for _, delta in sessions])
+    changes = [*cursors, *(change for change, _ in sessions), *edits]
+    return [(message, changes + (batch.take_history() if compacted else []))]
 
 
-def _is_dream(delta: SessionDelta) -> bool:
-    return delta.key.startswith(("dream:", "dream_"))
+def _is_dream(key: str) -> bool:
+    return key.rpartition("/")[2].startswith(("dream:", "dream_"))
+
+
+def _is_dream_cursor(change: Change) -> bool:
+    return change.path.rpartition("/")[2] == ".dream_cursor"
 
 
 def _move(change: Change) -> tuple[int, int]:
@@ -121,46 +155,99 @@ def _move(change: Change) -> tuple[int, int]:
     return old, new
 
 
+def _moved_on(change: Change) -> bool:
+    old, new = _move(change)
+    return _is_dream_cursor(change) and new > old
+
+
 def _sessions(batch: _Batch) -> list[_Group]:
-    """What is left of sessions: saves, shrinkage by design, removals."""
-    items = list(batch.sessions.values())
-    batch.sessions = {}
-    if len(items) > _FOLD:
-        return [(describe.many_sessions([delta for _, delta in items]), [change for change, _ in items])]
-    return [(_session(change, delta), [change]) for change, delta in items]
+    """What is left of sessions, one commit each: saves, marks moved, shrinkage by design, removals."""
+    by_key: dict[str, list[_Saved]] = {}
+    for change, delta in batch.sessions:
+        by_key.setdefault(delta.key, []).append((change, delta))
+    batch.sessions = []
+    by_kind: dict[Kind, list[_Group]] = {}
+    deltas: dict[Kind, list[SessionDelta]] = {}
+    for items in by_key.values():
+        for message, saved in _one_key(items):
+            by_kind.setdefault(message.kind, []).append((message, [change for change, _ in saved]))
+            deltas.setdefault(message.kind, []).extend(delta for _, delta in saved)
+    return [group for kind, groups in by_kind.items() for group in _folded(kind, groups, deltas[kind])]
 
 
-def _session(change: Change, delta: SessionDelta) -> Message:
-    if change.new is None:
+def _folded(kind: Kind, groups: list[_Group], deltas: list[SessionDelta]) -> list[_Group]:
+    if len(groups) <= _FOLD:
+        return groups
+    changes = [change for _, taken in groups for change in taken]
+    return [(describe.many_sessions(kind, deltas), changes)]
+
+
+def _one_key(items: list[_Saved]) -> Iterable[tuple[Message, list[_Saved]]]:
+    """The files of one session: usually one; two when it moved to another file."""
+    match sorted(items, key=lambda item: item[1].exists):
+        case [(came, new), (went, gone)] if (new.exists, gone.exists) == ((False, True), (True, False)):
+            delta = session_delta(Change(came.path, went.old, came.new))
+            yield describe.saved_session(delta, moved_from=gone.path), [(came, delta), (went, gone)]
+        case _:
+            for change, delta in items:
+                yield _session(delta), [(change, delta)]
+
+
+def _session(delta: SessionDelta) -> Message:
+    if not delta.exists[1]:
         return describe.deleted_session(delta)
-    if delta.removed and not delta.added:
+    if delta.shrank and delta.after < delta.before:
         return describe.compacted_session(delta)
-    return describe.saved_session(change, delta)
+    if not delta.shrank and _archived_more(delta):
+        return describe.consolidation([delta], ())
+    return describe.saved_session(delta)
 
 
-def _rest(batch: _Batch) -> list[_Group]:
-    """History that only shrank, edits, and removed files."""
-    groups: list[_Group] = []
-    if batch.history is not None:
-        change, delta = batch.history
-        compacted = change.new is not None and bool(delta.dropped)
-        message = describe.compacted_history(delta) if compacted else describe.edits([change])
-        groups.append((message, [change]))
-    files = [*batch.memory.values(), *batch.other.values(), *batch.cursors.values()]
-    removed = [change for change in files if change.new is None]
-    edited = [change for change in files if change.new is not None]
-    if edited:
-        groups.append((describe.edits(edited), edited))
-    if removed:
-        groups.append((describe.removed(removed), removed))
-    return groups
+def _queue(batch: _Batch) -> list[_Group]:
+    """A history that did not grow: compacted, edited or removed."""
+    if batch.history is None:
+        return []
+    change, delta = batch.history
+    safe = batch.dreamed is None or not delta.dropped or max(delta.dropped) <= batch.dreamed
+    if change.new is None:
+        message = describe.removed([change])
+    elif delta.oldest_dropped and not delta.changed and safe:
+        message = describe.compacted_history(delta, batch.dreamed)
+    else:
+        message = describe.edited_history(change, delta, batch.dreamed)
+    return [(message, batch.take_history())]
 
 
-def first_commit(changes: Sequence[Change], *, agent: str) -> Snapshot:
+def _files(batch: _Batch) -> list[_Group]:
+    """Everything else: edits and renames in one commit, removals in another."""
+    changes = sorted([*batch.take_long_term(), *batch.files, *batch.cursors], key=lambda change: change.path)
+    renames = _renames(changes)
+    gone = set(renames.values())
+    edited = [change for change in changes if change.new is not None]
+    left = [change for change in changes if change.path in gone]
+    removed = [change for change in changes if change.new is None and change.path not in gone]
+    groups: list[_Group] = [(describe.edits(edited, renames), edited + left)] if edited else []
+    return groups + ([(describe.removed(removed), removed)] if removed else [])
+
+
+def _renames(changes: Iterable[Change]) -> dict[TreePath, TreePath]:
+    """New name -> old name of files that only moved, so that `log --follow` finds both in one commit."""
+    gone: dict[File, list[TreePath]] = {}
+    came: list[tuple[TreePath, File]] = []
+    for change in changes:
+        if change.new is None and change.old is not None and change.old.data:
+            gone.setdefault(change.old, []).append(change.path)
+        elif change.old is None and change.new is not None:
+            came.append((change.path, change.new))
+    return {path: gone[file].pop(0) for path, file in came if gone.get(file)}
+
+
+def first_commit(
+    changes: Sequence[Change], *, agent: str, path_class: Callable[[TreePath], PathClass] | None = None
+) -> Snapshot:
     """The commit that takes everything under history."""
-    count = len(changes)
-    subject = f"init: track {count} {'file' if count == 1 else 'files'} of a {agent} workspace"
-    return _snapshot(Message(Kind.INIT, subject), list(changes))
+    classes = (path_class(change.path) for change in changes) if path_class is not None else ()
+    return _snapshot(describe.first(len(changes), classes, agent), changes)
 
 
 def folded(changes: Sequence[Change], pending: str) -> Snapshot:
@@ -171,4 +258,4 @@ def folded(changes: Sequence[Change], pending: str) -> Snapshot:
         ("The files are as they were on disk when the operation was done.",),
         (("Gitmem-Pending", pending),),
     )
-    return _snapshot(message, list(changes))
+    return _snapshot(message, changes)

@@ -1,17 +1,19 @@
-"""What changed between two versions of a session or of the history, told from their lines.
+"""What changed between two versions of a session, of the history, or of any file.
 
-Only lines that differ are parsed, so a save of a long session costs about what was added (performance.md).
+Told from lines: a save that only appends costs one comparison of bytes plus the new lines, whatever the length of the file
+(performance.md). Lines that differ are parsed, and compared as records, so that another way of writing the same is no change.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gitmem.core import history, jsonl
-from gitmem.core.model import Change
+from gitmem.core.model import Change, File
 
 Record = Mapping[str, Any]
+_BLANK = b" \t\r\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,47 +21,79 @@ class SessionDelta:
     """A session before and after.
 
     Attributes:
+        path: Its file.
         key: Its key; its file's stem where the metadata has none.
-        added: Messages that are new.
-        removed: Messages that are gone.
+        added: Messages that are new, in order. A line that cannot be read counts as an empty one.
+        removed: Messages that are gone, in order.
+        edited: How many messages were replaced by another version of themselves, in place.
         before: Messages before.
         after: Messages after.
         archived: `last_consolidated` before and after.
-        metadata: Members of the inner metadata that changed.
+        suffix: Whether what was kept is the end of the old list: how agents compact.
+        metadata: Members of the inner metadata object that changed.
+        title: The new title, where it changed.
+        exists: Whether the file was there before, and is there after.
     """
 
+    path: str
     key: str
     added: tuple[Record, ...]
     removed: tuple[Record, ...]
+    edited: int
     before: int
     after: int
     archived: tuple[int, int]
+    suffix: bool
     metadata: tuple[str, ...]
+    title: str | None
+    exists: tuple[bool, bool]
+
+    @property
+    def shrank(self) -> bool:
+        """Whether the oldest messages were dropped, with or without new ones at the end."""
+        return bool(self.removed) and self.suffix and self.exists[1]
+
+    @property
+    def newly_archived(self) -> tuple[int, int]:
+        """The messages that count as archived now and did not before, in old numbers: start and end, equal for none."""
+        old, new = self.archived
+        dropped = len(self.removed) if self.shrank else 0
+        return old, max(old, dropped + new)
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryDelta:
-    """The history queue before and after: entries that are new, and cursors of those that are gone."""
+    """The history queue before and after.
+
+    Attributes:
+        added: Entries with cursors that were not there before.
+        dropped: Cursors that are gone.
+        kept: Cursors of the old entries that are still there, lowest and highest; None where there are none.
+        changed: Cursors of entries that say something else now.
+    """
 
     added: tuple[history.Entry, ...]
     dropped: tuple[int, ...]
+    kept: tuple[int, int] | None
+    changed: tuple[int, ...]
+
+    @property
+    def oldest_dropped(self) -> bool:
+        """Whether only entries went that are older than all that stayed."""
+        return bool(self.dropped) and (self.kept is None or max(self.dropped) < self.kept[0])
 
 
 @dataclass(frozen=True, slots=True)
 class _Half:
-    """One version of a session: its metadata record and its other lines."""
+    """One version of a session: its metadata, and the lines of its messages."""
 
     metadata: Record
-    lines: Counter[bytes]
-
-    @property
-    def count(self) -> int:
-        return self.lines.total()
+    lines: tuple[bytes, ...]
 
     @property
     def archived(self) -> int:
         value = self.metadata.get("last_consolidated", 0)
-        valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= self.count
+        valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= len(self.lines)
         return value if valid else 0
 
     @property
@@ -70,63 +104,148 @@ class _Half:
 
 def session_delta(change: Change) -> SessionDelta:
     """Compare two versions of a session; either may be absent."""
-    old, new = _half(change.old.data if change.old else b""), _half(change.new.data if change.new else b"")
+    old, new = _half(_data(change.old)), _half(_data(change.new))
     key = new.metadata.get("key") or old.metadata.get("key")
     stem = change.path.rpartition("/")[2].removesuffix(".jsonl")
-    names = sorted(
-        name for name in old.inner.keys() | new.inner.keys() if old.inner.get(name) != new.inner.get(name)
+    names = _differing(old.inner, new.inner) or _differing(
+        old.metadata, new.metadata, besides=("metadata", "updated_at", "last_consolidated")
     )
+    title = new.inner.get("title")
+    moves = _compare(old.lines, new.lines)
     return SessionDelta(
+        path=change.path,
         key=key if isinstance(key, str) and key else stem,
-        added=_records(new.lines - old.lines),
-        removed=_records(old.lines - new.lines),
-        before=old.count,
-        after=new.count,
+        added=moves.added,
+        removed=moves.removed,
+        edited=moves.edited,
+        before=len(old.lines),
+        after=len(new.lines),
         archived=(old.archived, new.archived),
-        metadata=tuple(names),
+        suffix=moves.suffix,
+        metadata=names,
+        title=title if "title" in names and isinstance(title, str) and title else None,
+        exists=(change.old is not None, change.new is not None),
     )
+
+
+def _data(file: File | None) -> bytes:
+    return b"" if file is None else file.data
+
+
+def _differing(old: Record, new: Record, besides: Iterable[str] = ()) -> tuple[str, ...]:
+    names = (old.keys() | new.keys()).difference(besides)
+    return tuple(sorted(name for name in names if old.get(name) != new.get(name)))
 
 
 def _half(data: bytes) -> _Half:
-    metadata: Record = {}
+    metadata: dict[str, Any] = {}
     lines: list[bytes] = []
-    for raw in data.split(b"\n"):
-        if not raw.strip(b" \t\r\0"):
-            continue
+    for raw in _lines(data):
         value = jsonl.decode(raw) if b'"_type"' in raw else None
-        if value is not None and value.get("_type") == "metadata":
-            metadata = value
-        elif value is None or "role" in value or "_type" not in value:
+        kind = value.get("_type") if value is not None else None
+        if kind == "metadata" and value is not None:
+            metadata |= value
+        elif kind is None:
             lines.append(raw)
-    return _Half(metadata, Counter(lines))
+    return _Half(metadata, tuple(lines))
 
 
-def _records(lines: Counter[bytes]) -> tuple[Record, ...]:
-    return tuple(jsonl.decode(raw) or {} for raw in lines.elements())
+def _lines(data: bytes) -> list[bytes]:
+    return [raw for raw in data.split(b"\n") if raw.strip(_BLANK)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Moves:
+    added: tuple[Record, ...]
+    removed: tuple[Record, ...]
+    edited: int
+    suffix: bool
+
+
+def _compare(old: Sequence[bytes], new: Sequence[bytes]) -> _Moves:
+    """What came and went between two lists of message lines."""
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    gone, came = old[head : len(old) - tail], new[head : len(new) - tail]
+    if not gone:
+        return _Moves(_records(came), (), 0, suffix=True)
+    before, after = [_identity(raw) for raw in gone], [_identity(raw) for raw in came]
+    lost, found = Counter(before), Counter(after)
+    lost, found = lost - found, found - lost
+    gone_at = _places(before, lost)
+    came_at = sorted(len(after) - 1 - place for place in _places(after[::-1], found))
+    edited = _edited(gone, came, gone_at, came_at) if len(gone_at) < len(old) else []
+    return _Moves(
+        added=_records(came[place] for place in came_at if place not in edited),
+        removed=_records(gone[place] for place in gone_at if place not in edited),
+        edited=len(edited),
+        suffix=not gone_at or (head == 0 and gone_at[-1] == len(gone_at) - 1),
+    )
+
+
+def _common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    """How many items the two have in common at their start."""
+    shorter = min(len(one), len(other))
+    if one[:shorter] == other[:shorter]:
+        return shorter
+    return next(place for place in range(shorter) if one[place] != other[place])
+
+
+def _identity(raw: bytes) -> bytes:
+    record = jsonl.decode(raw)
+    return raw if record is None else jsonl.canonical(record)
+
+
+def _places(names: Sequence[bytes], wanted: Counter[bytes]) -> list[int]:
+    """Where the wanted names stand, the first of equal ones."""
+    left = Counter(wanted)
+    places = []
+    for place, name in enumerate(names):
+        if left[name] > 0:
+            left[name] -= 1
+            places.append(place)
+    return places
+
+
+def _edited(
+    gone: Sequence[bytes], came: Sequence[bytes], gone_at: Sequence[int], came_at: Sequence[int]
+) -> set[int]:
+    """Places where a message gave way to another version of itself; none when messages moved, for then places tell nothing."""
+    differing = set(gone_at) & set(came_at)
+    length = min(len(gone), len(came))
+    moved = any(
+        place not in differing and _identity(gone[place]) != _identity(came[place]) for place in range(length)
+    )
+    return set() if moved else {place for place in differing if _same_speaker(gone[place], came[place])}
+
+
+def _same_speaker(one: bytes, other: bytes) -> bool:
+    old, new = jsonl.decode(one), jsonl.decode(other)
+    if old is None or new is None:
+        return False
+    return all(old.get(name) == new.get(name) for name in ("role", "tool_call_id"))
+
+
+def _records(lines: Iterable[bytes]) -> tuple[Record, ...]:
+    return tuple(jsonl.decode(raw) or {} for raw in lines)
 
 
 def history_delta(change: Change) -> HistoryDelta:
-    """Compare two versions of the history; entries are told by their bytes."""
-    old = _entry_lines(change.old.data if change.old else b"")
-    new = _entry_lines(change.new.data if change.new else b"")
-    added = history.parse(b"".join(raw + b"\n" for raw in (new - old).elements()))
-    dropped = history.parse(b"".join(raw + b"\n" for raw in (old - new).elements()))
-    return HistoryDelta(tuple(added.entries), tuple(sorted(entry.cursor for entry in dropped.entries)))
-
-
-def _entry_lines(data: bytes) -> Counter[bytes]:
-    return Counter(raw for raw in data.split(b"\n") if raw.strip(b" \t\r\0"))
-
-
-def lines_changed(change: Change) -> tuple[int, int]:
-    """How many lines came and went, counted without regard to their order."""
-    old, new = (
-        _all_lines(change.old.data if change.old else b""),
-        _all_lines(change.new.data if change.new else b""),
+    """Compare two versions of the history; entries are told by their cursors."""
+    old, new = _data(change.old), _data(change.new)
+    tail = new[len(old) :]
+    if new.startswith(old) and (old[-1:] in (b"", b"\n") or tail[:1] in (b"", b"\n")):
+        return HistoryDelta(history.parse(tail).entries, (), None, ())
+    before = {entry.cursor: entry for entry in history.parse(old).entries}
+    after = {entry.cursor: entry for entry in history.parse(new).entries}
+    both = sorted(before.keys() & after.keys())
+    return HistoryDelta(
+        added=tuple(entry for cursor, entry in after.items() if cursor not in before),
+        dropped=tuple(sorted(before.keys() - after.keys())),
+        kept=(both[0], both[-1]) if both else None,
+        changed=tuple(cursor for cursor in both if _says(before[cursor]) != _says(after[cursor])),
     )
-    return (new - old).total(), (old - new).total()
 
 
-def _all_lines(data: bytes) -> Counter[bytes]:
-    lines = data.split(b"\n")
-    return Counter(lines[:-1] if lines[-1] == b"" else lines)
+def _says(entry: history.Entry) -> tuple[str, str, str | None]:
+    return entry.timestamp, entry.content, entry.session_key
