@@ -2,6 +2,7 @@
 
 `python scripts/agent.py WORKSPACE talk consolidate dream`. Sessions are saved as a temporary file and a rename, once for each phase
 of a turn; history is appended to and its cursor truncated and rewritten; Markdown is written in place. Standard library only.
+"""
 
 import argparse
 import json
