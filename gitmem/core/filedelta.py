@@ -79,7 +79,9 @@ def _words(old: File | None, new: File | None) -> Iterable[str]:
     elif old is not None:
         if old.data and not new.data:
             yield "emptied"
-        if old.mode != new.mode:
+        if old.mode == MODE_SYMLINK:
+            yield "no longer a link"
+        elif old.mode != new.mode:
             yield "now executable" if new.mode == MODE_EXECUTABLE else "no longer executable"
 
 
