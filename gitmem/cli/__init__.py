@@ -32,6 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The whole parser; also the source of help texts and completions."""
     parser = argparse.ArgumentParser(
         prog="gitmem",
+        usage="gitmem [-C DIR] COMMAND ...",
         description="Keeps an AI agent's memory as git history: committed as it changes, explained, reverted, backed up.",
         epilog=_overview(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
