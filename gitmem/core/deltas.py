@@ -164,6 +164,9 @@ class _Moves:
 
 def _compare(old: Sequence[bytes], new: Sequence[bytes]) -> _Moves:
     """What came and went between two lists of message lines."""
+    dropped = len(old) - len(new)
+    if dropped > 0 and old[dropped:] == new:
+        return _Moves((), _records(old[:dropped]), 0, suffix=True)
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     gone, came = old[head : len(old) - tail], new[head : len(new) - tail]

@@ -1,0 +1,209 @@
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.core import history, session
+from gitmem.core.deltas import HistoryDelta, SessionDelta, history_delta, session_delta
+from gitmem.core.model import Change, File
+from tests.core.conversations import (
+    Json,
+    assistant,
+    conversations,
+    file_of,
+    loose_messages,
+    metadata,
+    tool,
+    user,
+)
+
+PATH = "sessions/cli_direct.jsonl"
+
+
+def compare(old: bytes | None, new: bytes | None) -> SessionDelta:
+    return session_delta(Change(PATH, None if old is None else File(old), None if new is None else File(new)))
+
+
+def talk(*texts: str) -> list[Json]:
+    return [user(text) if place % 2 == 0 else assistant(text) for place, text in enumerate(texts)]
+
+
+def test_a_save_that_appends_tells_what_came() -> None:
+    old = talk("a", "b")
+    delta = compare(file_of(metadata(), *old), file_of(metadata(), *old, *talk("c", "d")))
+    assert delta.added == tuple(talk("c", "d"))
+    assert (delta.removed, delta.edited, delta.before, delta.after) == ((), 0, 2, 4)
+    assert not delta.shrank
+
+
+def test_a_new_and_a_removed_session() -> None:
+    data = file_of(metadata(), *talk("a", "b"))
+    assert (compare(None, data).exists, compare(None, data).after) == ((False, True), 2)
+    assert (compare(data, None).exists, compare(data, None).before) == ((True, False), 2)
+    assert not compare(data, None).shrank, "a removed file is no compaction"
+
+
+def test_dropping_the_oldest_is_shrinking_with_and_without_new_ones() -> None:
+    old = talk(*"abcdef")
+    for come in ([], talk("x", "y")):
+        delta = compare(file_of(metadata(), *old), file_of(metadata(), *old[4:], *come))
+        assert delta.shrank
+        assert delta.removed == tuple(old[:4])
+        assert delta.added == tuple(come)
+
+
+def test_dropping_from_the_middle_or_the_end_is_not_shrinking_by_design() -> None:
+    old = talk(*"abcdef")
+    for kept in (old[:3] + old[4:], old[:4]):
+        delta = compare(file_of(metadata(), *old), file_of(metadata(), *kept))
+        assert delta.removed
+        assert not delta.shrank
+
+
+def test_equal_messages_are_told_apart_by_their_place() -> None:
+    old = talk("yes", "ok", "yes", "ok")
+    delta = compare(file_of(metadata(), *old), file_of(metadata(), *old[2:]))
+    assert delta.shrank
+    assert (delta.before, delta.after) == (4, 2)
+
+
+def test_the_same_records_written_in_another_style_are_no_change() -> None:
+    messages = talk("a", "é", "c")
+    other = b"".join(
+        json.dumps(record, separators=(",", ":"), sort_keys=True).encode() + b"\r\n"
+        for record in (metadata(), *messages)
+    )
+    delta = compare(file_of(metadata(), *messages), other)
+    assert (delta.added, delta.removed, delta.edited) == ((), (), 0)
+
+
+def test_a_message_changed_in_its_place_is_an_edit() -> None:
+    old = [user("q"), assistant(None, "c1"), tool("c1", "long"), assistant("done")]
+    new = [user("q"), assistant(None, "c1"), tool("c1", "cut"), assistant("done"), user("more")]
+    delta = compare(file_of(metadata(), *old), file_of(metadata(), *new))
+    assert (delta.edited, delta.added, delta.removed) == (1, (user("more"),), ())
+
+
+def test_another_conversation_in_the_same_file_is_no_edit() -> None:
+    delta = compare(file_of(metadata(), *talk(*"abcd")), file_of(metadata(), *talk("x", "y")))
+    assert (delta.edited, len(delta.added), len(delta.removed)) == (0, 2, 4)
+
+
+def test_what_newly_counts_as_archived_is_told_in_old_numbers() -> None:
+    old = talk(*"abcdefgh")
+    cases = [
+        (metadata(mark=0), old, metadata(mark=6), old, (0, 6)),
+        (metadata(mark=2), old, metadata(mark=2), old, (2, 2)),
+        (
+            metadata(mark=0),
+            old,
+            metadata(mark=0),
+            old[4:],
+            (0, 4),
+        ),  # dropped without a mark: idle compaction of 0.2
+        (metadata(mark=4), old, metadata(mark=2), old[2:], (4, 4)),  # archived before, dropped now
+        (metadata(mark=2), old, metadata(mark=4), old[2:], (2, 6)),
+        (metadata(mark=6), old, metadata(mark=0), old, (6, 6)),
+    ]
+    for before, messages, after, kept, expected in cases:
+        assert compare(file_of(before, *messages), file_of(after, *kept)).newly_archived == expected
+
+
+def test_a_mark_out_of_range_counts_as_none() -> None:
+    for mark in (99, -1, True, "3", None):
+        data = file_of({**metadata(), "last_consolidated": mark}, *talk("a", "b"))
+        assert compare(None, data).archived == (0, 0)
+
+
+def test_metadata_changes_are_named_and_times_are_none() -> None:
+    old = file_of(metadata(), *talk("a"))
+    assert compare(old, file_of(metadata(title="Trip"), *talk("a"))).title == "Trip"
+    assert compare(old, file_of(metadata(goal_state={}, x=1), *talk("a"))).metadata == ("goal_state", "x")
+    touched = {**metadata(), "updated_at": "2026-03-02T00:00:00"}
+    assert compare(old, file_of(touched, *talk("a"))).metadata == ()
+    assert compare(old, file_of({**metadata(), "last_archived": 3}, *talk("a"))).metadata == (
+        "last_archived",
+    )
+
+
+def test_the_key_is_the_files_stem_where_no_metadata_names_it() -> None:
+    assert compare(None, file_of(*talk("a"))).key == "cli_direct"
+    assert compare(None, file_of({**metadata(), "key": 5}, *talk("a"))).key == "cli_direct"
+    assert compare(file_of(metadata("telegram:42")), None).key == "telegram:42"
+
+
+def test_a_damaged_line_counts_as_a_message_that_says_nothing() -> None:
+    old = file_of(metadata(), *talk("a"))
+    assert compare(old, old + b"{half").added == ({},)
+
+
+@given(conversations, conversations)
+def test_both_directions_tell_the_same(one: list[Json], other: list[Json]) -> None:
+    there = compare(file_of(metadata(), *one), file_of(metadata(), *other))
+    back = compare(file_of(metadata(), *other), file_of(metadata(), *one))
+    assert len(there.added) == len(back.removed)
+    assert there.edited == back.edited
+    assert there.before + len(there.added) - len(there.removed) == there.after
+
+
+@given(loose_messages, st.integers(0, 8), loose_messages)
+def test_a_dropped_start_is_always_recognised(old: list[Json], count: int, come: list[Json]) -> None:
+    kept = old[count:]
+    delta = compare(file_of(metadata(), *old), file_of(metadata(), *kept, *come))
+    assert delta.before == len(old)
+    assert delta.after == len(kept) + len(come)
+    if not come and kept and count and len({json.dumps(message) for message in old}) == len(old):
+        assert delta.shrank
+
+
+@given(st.binary(max_size=120), st.binary(max_size=120))
+def test_any_bytes_are_compared(old: bytes, new: bytes) -> None:
+    delta = compare(old, new)
+    assert delta.before + len(delta.added) - len(delta.removed) == delta.after
+    queue = history_delta(Change("memory/history.jsonl", File(old), File(new)))
+    assert isinstance(queue, HistoryDelta)
+
+
+@given(conversations)
+def test_messages_are_counted_as_the_session_counts_them(messages: list[Json]) -> None:
+    data = file_of(metadata(mark=1), *messages)
+    parsed = session.parse(data)
+    delta = compare(None, data)
+    assert (delta.after, delta.archived[1]) == (len(parsed.messages), parsed.last_consolidated)
+
+
+def queue(*cursors: int, text: str = "x", key: str | None = None) -> bytes:
+    lines = (history.record(cursor, "2026-03-01 10:00", f"{text} {cursor}", key) for cursor in cursors)
+    return b"".join(line + b"\n" for line in lines)
+
+
+def compare_queues(old: bytes | None, new: bytes | None) -> HistoryDelta:
+    files = (None if data is None else File(data) for data in (old, new))
+    return history_delta(Change("memory/history.jsonl", *files))
+
+
+def test_history_that_grew() -> None:
+    delta = compare_queues(queue(1, 2), queue(1, 2, 3, 4))
+    assert [entry.cursor for entry in delta.added] == [3, 4]
+    assert not delta.dropped
+    assert [entry.cursor for entry in compare_queues(None, queue(1)).added] == [1]
+    unfinished = queue(1)[:-1]
+    assert [entry.cursor for entry in compare_queues(unfinished, unfinished + b"\n" + queue(2)).added] == [2]
+
+
+def test_history_that_was_compacted_grew_or_not() -> None:
+    delta = compare_queues(queue(1, 2, 3, 4), queue(3, 4, 5))
+    assert (delta.dropped, [entry.cursor for entry in delta.added]) == ((1, 2), [5])
+    assert delta.oldest_dropped
+    assert compare_queues(queue(1, 2), b"").oldest_dropped
+    assert not compare_queues(queue(1, 2, 3), queue(1, 3)).oldest_dropped
+    assert not compare_queues(queue(1, 2), queue(1, 2)).oldest_dropped
+
+
+def test_history_written_in_another_style_is_no_change_and_another_text_is() -> None:
+    style = b"".join(
+        json.dumps(json.loads(line), sort_keys=True, separators=(",", ":")).encode() + b"\n"
+        for line in queue(1, 2).splitlines()
+    )
+    assert compare_queues(queue(1, 2), style) == HistoryDelta((), (), (1, 2), ())
+    assert compare_queues(queue(1, 2), queue(1) + queue(2, text="y")).changed == (2,)
