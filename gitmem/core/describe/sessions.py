@@ -19,7 +19,7 @@ def saved_session(delta: SessionDelta, moved_from: TreePath | None = None) -> Me
         delta: What changed.
         moved_from: The file it lay in before, where that is another one.
     """
-    what = ", ".join(_saved(delta, moved_from))
+    what = ", ".join(_saved(delta, moved_from)) or _metadata(delta)
     archived = f", {delta.archived[1]} of them archived" if delta.archived[1] else ""
     body = f"{count(delta.after, 'message')} in all{archived}"
     return _about(Kind.SESSION, delta, f"session({short_key(delta.key)}): {what}", body)
@@ -38,8 +38,6 @@ def _saved(delta: SessionDelta, moved_from: TreePath | None) -> Iterable[str]:
         yield f"last_consolidated {delta.archived[0]} -> {delta.archived[1]}"
     if delta.title is not None:
         yield f'title "{shortened(delta.title, _TITLE_WIDTH)}"'
-    elif not (delta.added or delta.removed or delta.edited or moved_from):
-        yield _metadata(delta)
 
 
 def _metadata(delta: SessionDelta) -> str:
