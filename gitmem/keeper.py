@@ -12,7 +12,7 @@ from typing import Any
 
 from gitmem import logs
 from gitmem.core.model import Notice
-from gitmem.edges.gitdir import resolve
+from gitmem.edges.gitdir import head_branch, operation_in_progress, resolve
 from gitmem.edges.lock import FileLock
 from gitmem.edges.opened import missing_root, open_workspace
 from gitmem.edges.watch import Event, Rescan, Watcher
@@ -51,6 +51,7 @@ class Keeper:
         self._identity: tuple[int, int] | None = None
         self._next_check = 0.0
         self._drift = time.time() - time.monotonic()
+        self._place: tuple[str | None, str | None] | None = None
 
     def open(self) -> None:
         """Lock the workspace, watch it, recover, and commit what changed meanwhile.
@@ -75,6 +76,7 @@ class Keeper:
             self._stack = stack.pop_all()
         self._absent = None
         self._identity = _identity_of(self.workspace)
+        self._place = _place_of_commits(self.workspace)
         logs.say("watching", workspace=str(self.workspace.directory), mode=self._watcher.mode)
 
     def close(self) -> None:
@@ -131,9 +133,9 @@ class Keeper:
             self._come_back()
         elif self._watcher is not None:
             self._watcher.check()
-            drift = time.time() - time.monotonic()
-            if abs(drift - self._drift) > _CLOCK_JUMP:
-                self._drift = drift
+            drift, place = time.time() - time.monotonic(), _place_of_commits(self.workspace)
+            if abs(drift - self._drift) > _CLOCK_JUMP or place != self._place:
+                self._drift, self._place = drift, place
                 self.rounds.scan(now)
 
     def _vanished(self, what: str) -> None:
@@ -183,3 +185,11 @@ def _identity_of(workspace: Workspace) -> tuple[int, int] | None:
     except OSError:
         return None
     return stat.st_dev, stat.st_ino
+
+
+def _place_of_commits(workspace: Workspace) -> tuple[str | None, str | None] | None:
+    """What decides where commits go: a git operation, and the branch. A change of it is a reason to look at everything."""
+    try:
+        return operation_in_progress(workspace.git), head_branch(workspace.git)
+    except (GitmemError, OSError):
+        return None
