@@ -113,6 +113,8 @@ class Rounds:
             )
         if not self.opened.workspace.adopted:
             self._moved |= gitindex.behind(self.opened.repo, self.opened.repo.head())
+        elif gitindex.owing(self.opened.repo):
+            self._agenda.index = time.monotonic()
         self.scan(time.monotonic())
         self._step_batch(time.monotonic())
         self._step_replay(time.monotonic())
@@ -250,10 +252,9 @@ class Rounds:
     def _step_index(self, now: float) -> None:
         self._agenda.index = None
         outside = frozenset(self.opened.workspace.layout.mapped)
-        if not self._moved or gitindex.refresh(self.opened.repo, self._moved, outside):
-            self._moved.clear()
-        else:
+        if not gitindex.refresh(self.opened.repo, self._moved, outside):
             self._agenda.index = now + _INDEX_RETRY
+        self._moved.clear()
 
     def status(self) -> dict[str, Any]:
         """The live part of `gitmem status`."""

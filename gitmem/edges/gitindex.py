@@ -4,18 +4,24 @@ Only entries that still are as the branch had them before our commit are moved o
 held lock means later, never waiting and never stealing (gitstore, section 1).
 """
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dulwich.file import FileLocked
 from dulwich.index import ConflictedIndexEntry, Index, IndexEntry, locked_index
 from dulwich.objects import ObjectID
 
 from gitmem.core.model import TreePath
+from gitmem.edges import durable
 from gitmem.edges.repo import Repository
 from gitmem.edges.trees import Entry
+
+
+_OWED = "index-owed.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,9 @@ class Moved:
 
 
 def refresh(repo: Repository, moved: Mapping[TreePath, Moved], outside: frozenset[str]) -> bool:
-    """Bring the index entries of committed paths up to date.
+    """Bring the index entries of committed paths up to date, and those that an earlier try had to leave.
+
+    An index that lags would make a person's next commit undo ours, so what is owed is written down until it is done.
 
     Args:
         repo: The repository.
@@ -36,17 +44,43 @@ def refresh(repo: Repository, moved: Mapping[TreePath, Moved], outside: frozense
             so that git does not report them as deleted.
 
     Returns:
-        False when the index is locked or unreadable; nothing was changed and it is to be tried again later.
+        False when the index is locked or unreadable; it is to be tried again later.
     """
+    owed = owing(repo)
+    for name, change in moved.items():
+        owed[name] = Moved(owed[name].old if name in owed else change.old, change.new)
+    if not owed:
+        return True
     path = repo.git.control / "index"
     try:
         with locked_index(str(path)) as index:
-            for name, change in moved.items():
+            for name, change in owed.items():
                 _move(index, os.fsencode(name), change, hidden=name.partition("/")[0] in outside)
     except (FileLocked, ValueError, AssertionError):
+        _owe(repo, owed)
         return False
     path.chmod(0o600)
+    (repo.git.state / _OWED).unlink(missing_ok=True)
     return True
+
+
+def owing(repo: Repository) -> dict[TreePath, Moved]:
+    """What an earlier refresh could not do; nothing where that cannot be read."""
+    try:
+        values: Any = json.loads((repo.git.state / _OWED).read_text("utf-8"))
+        return {
+            name: Moved(*(Entry(*side) if side else None for side in sides)) for name, sides in values.items()
+        }
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _owe(repo: Repository, owed: Mapping[TreePath, Moved]) -> None:
+    sides = {
+        name: [[side.mode, side.sha] if side else None for side in (change.old, change.new)]
+        for name, change in owed.items()
+    }
+    durable.replace(repo.git.state / _OWED, json.dumps(sides).encode("ascii"), 0o600)
 
 
 def behind(repo: Repository, head: str | None) -> dict[TreePath, Moved]:
