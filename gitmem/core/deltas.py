@@ -13,6 +13,7 @@ from gitmem.core import history, jsonl
 from gitmem.core.model import Change, File
 
 Record = Mapping[str, Any]
+_TYPED = b'"_type"'
 _BLANK = b" \t\r\0"
 
 
@@ -85,15 +86,15 @@ class HistoryDelta:
 
 @dataclass(frozen=True, slots=True)
 class _Half:
-    """One version of a session: its metadata, and the lines of its messages."""
+    """One version of a session: its metadata, and how many messages it has."""
 
     metadata: Record
-    lines: tuple[bytes, ...]
+    count: int
 
     @property
     def archived(self) -> int:
         value = self.metadata.get("last_consolidated", 0)
-        valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= len(self.lines)
+        valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= self.count
         return value if valid else 0
 
     @property
@@ -102,24 +103,37 @@ class _Half:
         return inner if isinstance(inner, dict) else {}
 
 
+@dataclass(frozen=True, slots=True)
+class _Moves:
+    """Messages that came and went; `suffix` as in `SessionDelta`."""
+
+    added: tuple[Record, ...]
+    removed: tuple[Record, ...]
+    edited: int
+    suffix: bool
+
+
+_Compared = tuple[_Half, _Half, _Moves]
+
+
 def session_delta(change: Change) -> SessionDelta:
     """Compare two versions of a session; either may be absent."""
-    old, new = _half(_data(change.old)), _half(_data(change.new))
+    before, after = _data(change.old), _data(change.new)
+    old, new, moves = _by_bytes(before, after) or _by_lines(before, after)
     key = new.metadata.get("key") or old.metadata.get("key")
     stem = change.path.rpartition("/")[2].removesuffix(".jsonl")
     names = _differing(old.inner, new.inner) or _differing(
         old.metadata, new.metadata, besides=("metadata", "updated_at", "last_consolidated")
     )
     title = new.inner.get("title")
-    moves = _compare(old.lines, new.lines)
     return SessionDelta(
         path=change.path,
         key=key if isinstance(key, str) and key else stem,
         added=moves.added,
         removed=moves.removed,
         edited=moves.edited,
-        before=len(old.lines),
-        after=len(new.lines),
+        before=old.count,
+        after=new.count,
         archived=(old.archived, new.archived),
         suffix=moves.suffix,
         metadata=names,
@@ -137,29 +151,68 @@ def _differing(old: Record, new: Record, besides: Iterable[str] = ()) -> tuple[s
     return tuple(sorted(name for name in names if old.get(name) != new.get(name)))
 
 
-def _half(data: bytes) -> _Half:
+def _by_bytes(old: bytes, new: bytes) -> _Compared | None:
+    """The usual saves, told without looking at the messages that stay: some dropped at the start, some added at the end.
+
+    Returns:
+        None for any other change, and for files that are not one line of metadata and plain lines of messages.
+    """
+    (old_head, _, old_body), (new_head, _, new_body) = old.partition(b"\n"), new.partition(b"\n")
+    start = _start_of_kept(old_body, new_body)
+    if start is None or not _is_plain(kept := old_body[start:]):
+        return None
+    dropped, added = _lines(old_body[:start]), _lines(new_body[len(kept) :])
+    before, after = (_metadata_of(head) for head in (old_head, new_head))
+    if before is None or after is None or any(_TYPED in raw for raw in (*dropped, *added)):
+        return None
+    staying = kept.count(b"\n")
+    return (
+        _Half(before, len(dropped) + staying),
+        _Half(after, staying + len(added)),
+        _Moves(_records(added), _records(dropped), 0, suffix=True),
+    )
+
+
+def _start_of_kept(old: bytes, new: bytes) -> int | None:
+    """Where in the old messages those begin that the new ones begin with."""
+    if new.startswith(old):
+        return 0
+    first = new[: new.find(b"\n") + 1]
+    start = old.find(b"\n" + first) + 1 if first else 0
+    return start if start and new.startswith(old[start:]) else None
+
+
+def _is_plain(lines: bytes) -> bool:
+    """Whether these are whole lines with a message on each; blank ones are taken for messages here."""
+    return lines.startswith(b"{") and lines.endswith(b"\n") and b"\0" not in lines and _TYPED not in lines
+
+
+def _metadata_of(line: bytes) -> Record | None:
+    record = jsonl.decode(line)
+    return record if record is not None and record.get("_type") == "metadata" else None
+
+
+def _by_lines(old: bytes, new: bytes) -> _Compared:
+    """Any change, told from all the lines that differ."""
+    (before, old_lines), (after, new_lines) = _read(old), _read(new)
+    return before, after, _compare(old_lines, new_lines)
+
+
+def _read(data: bytes) -> tuple[_Half, tuple[bytes, ...]]:
     metadata: dict[str, Any] = {}
     lines: list[bytes] = []
     for raw in _lines(data):
-        value = jsonl.decode(raw) if b'"_type"' in raw else None
+        value = jsonl.decode(raw) if _TYPED in raw else None
         kind = value.get("_type") if value is not None else None
         if kind == "metadata" and value is not None:
             metadata |= value
         elif kind is None:
             lines.append(raw)
-    return _Half(metadata, tuple(lines))
+    return _Half(metadata, len(lines)), tuple(lines)
 
 
 def _lines(data: bytes) -> list[bytes]:
     return [raw for raw in data.split(b"\n") if raw.strip(_BLANK)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Moves:
-    added: tuple[Record, ...]
-    removed: tuple[Record, ...]
-    edited: int
-    suffix: bool
 
 
 def _compare(old: Sequence[bytes], new: Sequence[bytes]) -> _Moves:

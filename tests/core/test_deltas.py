@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.core import history, session
+from gitmem.core import deltas, history, session
 from gitmem.core.deltas import HistoryDelta, SessionDelta, history_delta, session_delta
 from gitmem.core.model import Change, File
 from tests.core.conversations import (
@@ -138,11 +138,21 @@ def test_a_damaged_line_counts_as_a_message_that_says_nothing() -> None:
 
 
 @given(conversations, conversations)
-def test_both_directions_tell_the_same(one: list[Json], other: list[Json]) -> None:
-    there = compare(file_of(metadata(), *one), file_of(metadata(), *other))
-    back = compare(file_of(metadata(), *other), file_of(metadata(), *one))
-    assert len(there.added) + there.edited == len(back.removed) + back.edited
-    assert there.before + len(there.added) - len(there.removed) == there.after
+def test_any_two_conversations_are_told_apart_and_added_up(one: list[Json], other: list[Json]) -> None:
+    delta = compare(file_of(metadata(), *one), file_of(metadata(), *other))
+    assert delta.before + len(delta.added) - len(delta.removed) == delta.after
+    same = compare(file_of(metadata(), *one), file_of(metadata(), *one))
+    assert (same.added, same.removed, same.edited) == ((), (), 0)
+
+
+@given(st.integers(0, 6), st.integers(0, 6), st.integers(0, 3))
+def test_the_quick_look_at_usual_saves_tells_what_the_close_one_tells(drop: int, keep: int, add: int) -> None:
+    messages = talk(*(f"text {number}" for number in range(drop + keep + add)))
+    old = file_of(metadata(mark=1), *messages[: drop + keep])
+    new = file_of(metadata(title="t"), *messages[drop:])
+    quick = deltas._by_bytes(old, new)
+    assert quick in (None, deltas._by_lines(old, new))
+    assert (quick is not None) == bool(keep)
 
 
 @given(loose_messages, st.integers(0, 8), loose_messages)
