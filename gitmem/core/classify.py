@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitmem.core import describe, history, session
-from gitmem.core.deltas import HistoryDelta, SessionDelta, history_delta, session_delta
+from gitmem.core.historydelta import HistoryDelta, history_delta
 from gitmem.core.model import Change, File, Kind, Message, PathClass, Snapshot, TreePath
+from gitmem.core.sessiondelta import SessionDelta, session_delta
 
 _FOLD = 20
 """When the same happens to more sessions than this in one batch (an import, a restored folder), it is one commit."""

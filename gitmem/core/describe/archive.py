@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gitmem.core.deltas import HistoryDelta, SessionDelta
 from gitmem.core.describe.files import attention, file_lines, named
 from gitmem.core.describe.words import NAMED, count, roles, short_key, short_path, span, spans
 from gitmem.core.filedelta import file_delta
 from gitmem.core.guard import ATTENTION
 from gitmem.core.history import Entry
+from gitmem.core.historydelta import HistoryDelta
 from gitmem.core.model import Change, Kind, Message, TreePath
+from gitmem.core.sessiondelta import SessionDelta
 
 
 def consolidation(deltas: Sequence[SessionDelta], added: Sequence[Entry]) -> Message:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from gitmem.core import checkpoint, session
-from gitmem.core.deltas import SessionDelta
 from gitmem.core.describe.words import LISTED, NAMED, count, more, roles, short_key, short_path
 from gitmem.core.message import shortened
 from gitmem.core.model import Kind, Message, TreePath
+from gitmem.core.sessiondelta import SessionDelta
 
 _SIDECAR = ".checkpoint.json"
 _TITLE_WIDTH = 40

@@ -3,9 +3,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.core import deltas, history, session
-from gitmem.core.deltas import HistoryDelta, SessionDelta, history_delta, session_delta
+from gitmem.core import session, sessiondelta
 from gitmem.core.model import Change, File
+from gitmem.core.sessiondelta import SessionDelta, session_delta
 from tests.core.conversations import (
     Json,
     assistant,
@@ -150,8 +150,8 @@ def test_the_quick_look_at_usual_saves_tells_what_the_close_one_tells(drop: int,
     messages = talk(*(f"text {number}" for number in range(drop + keep + add)))
     old = file_of(metadata(mark=1), *messages[: drop + keep])
     new = file_of(metadata(title="t"), *messages[drop:])
-    quick = deltas._by_bytes(old, new)
-    assert quick in (None, deltas._by_lines(old, new))
+    quick = sessiondelta._by_bytes(old, new)
+    assert quick in (None, sessiondelta._by_lines(old, new))
     assert (quick is not None) == bool(keep)
 
 
@@ -169,8 +169,6 @@ def test_a_dropped_start_is_always_recognised(old: list[Json], count: int, come:
 def test_any_bytes_are_compared(old: bytes, new: bytes) -> None:
     delta = compare(old, new)
     assert delta.before + len(delta.added) - len(delta.removed) == delta.after
-    queue = history_delta(Change("memory/history.jsonl", File(old), File(new)))
-    assert isinstance(queue, HistoryDelta)
 
 
 @given(conversations)
@@ -179,40 +177,3 @@ def test_messages_are_counted_as_the_session_counts_them(messages: list[Json]) -
     parsed = session.parse(data)
     delta = compare(None, data)
     assert (delta.after, delta.archived[1]) == (len(parsed.messages), parsed.last_consolidated)
-
-
-def queue(*cursors: int, text: str = "x", key: str | None = None) -> bytes:
-    lines = (history.record(cursor, "2026-03-01 10:00", f"{text} {cursor}", key) for cursor in cursors)
-    return b"".join(line + b"\n" for line in lines)
-
-
-def compare_queues(old: bytes | None, new: bytes | None) -> HistoryDelta:
-    files = (None if data is None else File(data) for data in (old, new))
-    return history_delta(Change("memory/history.jsonl", *files))
-
-
-def test_history_that_grew() -> None:
-    delta = compare_queues(queue(1, 2), queue(1, 2, 3, 4))
-    assert [entry.cursor for entry in delta.added] == [3, 4]
-    assert not delta.dropped
-    assert [entry.cursor for entry in compare_queues(None, queue(1)).added] == [1]
-    unfinished = queue(1)[:-1]
-    assert [entry.cursor for entry in compare_queues(unfinished, unfinished + b"\n" + queue(2)).added] == [2]
-
-
-def test_history_that_was_compacted_grew_or_not() -> None:
-    delta = compare_queues(queue(1, 2, 3, 4), queue(3, 4, 5))
-    assert (delta.dropped, [entry.cursor for entry in delta.added]) == ((1, 2), [5])
-    assert delta.oldest_dropped
-    assert compare_queues(queue(1, 2), b"").oldest_dropped
-    assert not compare_queues(queue(1, 2, 3), queue(1, 3)).oldest_dropped
-    assert not compare_queues(queue(1, 2), queue(1, 2)).oldest_dropped
-
-
-def test_history_written_in_another_style_is_no_change_and_another_text_is() -> None:
-    style = b"".join(
-        json.dumps(json.loads(line), sort_keys=True, separators=(",", ":")).encode() + b"\n"
-        for line in queue(1, 2).splitlines()
-    )
-    assert compare_queues(queue(1, 2), style) == HistoryDelta((), (), (1, 2), ())
-    assert compare_queues(queue(1, 2), queue(1) + queue(2, text="y")).changed == (2,)

@@ -1,4 +1,4 @@
-"""What changed between two versions of a session, of the history, or of any file.
+"""What changed between two versions of a session.
 
 Told from lines: a save that only appends costs one comparison of bytes plus the new lines, whatever the length of the file
 (performance.md). Lines that differ are parsed, and compared as records, so that another way of writing the same is no change.
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gitmem.core import history, jsonl
+from gitmem.core import jsonl
 from gitmem.core.model import Change, File
 
 Record = Mapping[str, Any]
@@ -60,28 +60,6 @@ class SessionDelta:
         old, new = self.archived
         dropped = len(self.removed) if self.shrank else 0
         return old, max(old, dropped + new)
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryDelta:
-    """The history queue before and after.
-
-    Attributes:
-        added: Entries with cursors that were not there before.
-        dropped: Cursors that are gone.
-        kept: Cursors of the old entries that are still there, lowest and highest; None where there are none.
-        changed: Cursors of entries that say something else now.
-    """
-
-    added: tuple[history.Entry, ...]
-    dropped: tuple[int, ...]
-    kept: tuple[int, int] | None
-    changed: tuple[int, ...]
-
-    @property
-    def oldest_dropped(self) -> bool:
-        """Whether only entries went that are older than all that stayed."""
-        return bool(self.dropped) and (self.kept is None or max(self.dropped) < self.kept[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,24 +262,3 @@ def _same_speaker(one: bytes, other: bytes) -> bool:
 
 def _records(lines: Iterable[bytes]) -> tuple[Record, ...]:
     return tuple(jsonl.decode(raw) or {} for raw in lines)
-
-
-def history_delta(change: Change) -> HistoryDelta:
-    """Compare two versions of the history; entries are told by their cursors."""
-    old, new = _data(change.old), _data(change.new)
-    tail = new[len(old) :]
-    if new.startswith(old) and (old[-1:] in (b"", b"\n") or tail[:1] in (b"", b"\n")):
-        return HistoryDelta(history.parse(tail).entries, (), None, ())
-    before = {entry.cursor: entry for entry in history.parse(old).entries}
-    after = {entry.cursor: entry for entry in history.parse(new).entries}
-    both = sorted(before.keys() & after.keys())
-    return HistoryDelta(
-        added=tuple(entry for cursor, entry in after.items() if cursor not in before),
-        dropped=tuple(sorted(before.keys() - after.keys())),
-        kept=(both[0], both[-1]) if both else None,
-        changed=tuple(cursor for cursor in both if _says(before[cursor]) != _says(after[cursor])),
-    )
-
-
-def _says(entry: history.Entry) -> tuple[str, str, str | None]:
-    return entry.timestamp, entry.content, entry.session_key
