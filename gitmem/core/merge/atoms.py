@@ -1,0 +1,159 @@
+"""A session as a list of atoms: the pieces that a merge keeps, drops or moves as a whole (merge.md, section 2.1).
+
+An atom is a message, or an assistant message with the tool results directly behind it, so that calls and results stay together.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from gitmem.core import jsonl
+from gitmem.core.conversation import Message, declared, stub
+from gitmem.core.merge.records import Record, made, pick_record
+from gitmem.core.merge.rules import Numbered, numbered
+
+AtomKey: TypeAlias = Numbered[str]
+
+_INTERRUPTED = "Error: Task interrupted"
+"""How the result that stands for a cut-off call begins, whichever agent wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A piece of a conversation.
+
+    Attributes:
+        head: Its first message; or a line that cannot be read, which is kept like any other.
+        results: The tool results directly behind it.
+        archived: Whether it lies in front of `last_consolidated`.
+        calls: The tool calls it declares: id -> name of the tool.
+    """
+
+    head: Record
+    results: tuple[Record, ...] = ()
+    archived: bool = False
+    calls: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many messages it holds."""
+        return 1 + len(self.results) if self.head.readable else 0
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """All its lines."""
+        return (self.head, *self.results)
+
+    @property
+    def by_call(self) -> dict[str, Record]:
+        """Its results by the id of their call."""
+        return {str(result.value.get("tool_call_id")): result for result in self.results}
+
+
+def atoms(records: Sequence[Record], mark: int) -> dict[AtomKey, Atom]:
+    """Cut a session into atoms, in order.
+
+    Args:
+        records: Messages and lines that cannot be read.
+        mark: How many leading messages are archived. An atom that is archived in part counts as not archived: to summarise
+            again is allowed, to hide is not.
+
+    Returns:
+        The atoms by identity: of the calls where there are some (that survives a replay, which changes timestamps), else of the
+        whole message; and the number among equal ones.
+    """
+    found = list(_cut(records, mark))
+    names = (
+        f"calls:{jsonl.identity(list(atom.calls))}" if atom.calls else atom.head.identity for atom in found
+    )
+    return dict(zip(numbered(names), found, strict=True))
+
+
+def _cut(records: Sequence[Record], mark: int) -> Iterator[Atom]:
+    at = seen = 0
+    while at < len(records):
+        head = records[at]
+        calls = declared(head.value)
+        end = at + 1
+        waiting = set(calls)
+        while end < len(records) and (answered := _answered(records[end])) in waiting:
+            waiting.discard(str(answered))
+            end += 1
+        atom = Atom(head, tuple(records[at + 1 : end]), calls=calls)
+        archived = seen < mark and seen + atom.count <= mark
+        yield replace(atom, archived=archived)
+        at, seen = end, seen + atom.count
+
+
+def _answered(record: Record) -> str | None:
+    call_id = record.value.get("tool_call_id") if record.value.get("role") == "tool" else None
+    return call_id if isinstance(call_id, str) else None
+
+
+def are_one(base: Atom | None, ours: Atom, theirs: Atom) -> bool:
+    """Whether two atoms with equal call ids are versions of one, and not two to which a provider gave the same ids.
+
+    They are where one side left the base's as it is, where all three make the same calls, or where both say the same and no call
+    has two different real results.
+    """
+    if base is not None and base.records in (ours.records, theirs.records):
+        return True
+    if base is not None and _calls(base) == _calls(ours) == _calls(theirs):
+        return True
+    others = theirs.by_call
+    pairs = [(result.value, others[call].value) for call, result in ours.by_call.items() if call in others]
+    agree = all(_cut_off(one) or _cut_off(two) or _content(one) == _content(two) for one, two in pairs)
+    return (
+        agree and _calls(ours) == _calls(theirs) and _content(ours.head.value) == _content(theirs.head.value)
+    )
+
+
+def _calls(atom: Atom) -> bytes:
+    return jsonl.canonical(atom.head.value.get("tool_calls"))
+
+
+def _content(message: Message) -> bytes:
+    return jsonl.canonical(message.get("content"))
+
+
+def fold(base: Atom | None, ours: Atom, theirs: Atom) -> Atom:
+    """Two versions of one atom become one: the head and each result three-way; a real result beats an interrupted one."""
+    head = pick_record(base.head if base else None, ours.head, theirs.head, _better)
+    calls = declared(head.value)
+    before, mine, other = base.by_call if base else {}, ours.by_call, theirs.by_call
+    results = (_result(before.get(call), mine.get(call), other.get(call)) for call in calls)
+    return Atom(head, tuple(result for result in results if result is not None), ours.archived, calls)
+
+
+def _result(base: Record | None, ours: Record | None, theirs: Record | None) -> Record | None:
+    if ours is None or theirs is None:
+        return ours or theirs
+    if _cut_off(ours.value) != _cut_off(theirs.value):
+        return _better(ours, theirs)
+    return pick_record(base, ours, theirs, _better)
+
+
+def _better(one: Record, other: Record) -> Record:
+    """Of two versions of a message: a real result, then the earlier, then the smaller text."""
+
+    def worth(record: Record) -> tuple[bool, str, bytes, bytes]:
+        time = str(record.value.get("timestamp", "~"))
+        return _cut_off(record.value), time, jsonl.canonical(record.value), record.raw
+
+    return min(one, other, key=worth)
+
+
+def _cut_off(message: Message) -> bool:
+    content = message.get("content")
+    return isinstance(content, str) and content.startswith(_INTERRUPTED)
+
+
+def completed(atom: Atom) -> Atom:
+    """The atom with an interrupted result for every call that has none: nothing will answer it here any more."""
+    answered = atom.by_call
+    missing = {call: tool for call, tool in atom.calls.items() if call not in answered}
+    if not missing:
+        return atom
+    time = {"timestamp": atom.head.value["timestamp"]} if "timestamp" in atom.head.value else {}
+    stubs = tuple(made({**stub(call, tool), **time}) for call, tool in missing.items())
+    return replace(atom, results=atom.results + stubs)

@@ -1,0 +1,127 @@
+"""Three versions of a whole tree become one (merge.md, section 2)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from gitmem.core.merge.conflict import FOLDER, Conflict, ConflictKind, conflict, copy_path, digest
+from gitmem.core.merge.history import Queue, merge_queue
+from gitmem.core.merge.modes import MergedPath, merge_modes, merge_path
+from gitmem.core.model import MODE_SYMLINK, File, PathClass, TreePath
+
+Classify: TypeAlias = Callable[[TreePath], PathClass]
+Tree: TypeAlias = Mapping[TreePath, File]
+Newer: TypeAlias = Callable[[TreePath], int]
+"""Which side's last commit to a path is the later one: 1 ours, -1 theirs, 0 when that cannot be told."""
+
+_QUEUE = ("history.jsonl", ".cursor", ".dream_cursor")
+_COPY_NAMES = (8, 16, 64)
+"""Digits in the name of a copy: more where somebody else's file has the shorter name."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergedTree:
+    """What a merge makes.
+
+    Attributes:
+        files: The paths that differ from ours: their new state, None for removed.
+        conflicts: What could not be decided.
+    """
+
+    files: Mapping[TreePath, File | None]
+    conflicts: tuple[Conflict, ...] = ()
+
+
+def merge_tree(
+    classify: Classify,
+    base: Tree,
+    ours: Tree,
+    theirs: Tree,
+    *,
+    newer: Newer = lambda _: 0,
+    record: bool = True,
+) -> MergedTree:
+    """Merge two trees. Pure, never raises whatever the bytes, and makes the same tree for ours and theirs exchanged.
+
+    Args:
+        classify: What each path means.
+        base: The tree both started from: that of the common ancestor, or of several ancestors merged by this function; empty
+            where there is none. All three trees may leave out paths that are the same in all.
+        ours: Our tree.
+        theirs: The other tree.
+        newer: Decides which version of a file that cannot be merged stays at its path.
+        record: Whether to write the records of conflicts; not for the base of another merge.
+    """
+    versions = (base, ours, theirs)
+    merged = dict(_queues(classify, versions))
+    for path in sorted(base.keys() | ours.keys() | theirs.keys()):
+        if path not in merged:
+            before, mine, other = (version.get(path) for version in versions)
+            merged[path] = merge_path(classify(path), path, before, mine, other, newer=newer(path))
+    tree, conflicts = _settled(merged, record=record)
+    if record:
+        tree |= dict(told.record for told in conflicts)
+    changed = sorted(path for path in tree.keys() | ours.keys() if tree.get(path) != ours.get(path))
+    return MergedTree({path: tree.get(path) for path in changed}, tuple(conflicts))
+
+
+def applied(tree: Tree, files: Mapping[TreePath, File | None]) -> dict[TreePath, File]:
+    """A tree with some paths changed or, where they are None, removed."""
+    return {path: file for path, file in {**tree, **files}.items() if file is not None}
+
+
+def _queues(classify: Classify, versions: tuple[Tree, Tree, Tree]) -> Iterator[tuple[TreePath, MergedPath]]:
+    """Merge the files of each history queue as one thing; only a queue of which a part is a link is left to the others."""
+    parts = {path for version in versions for path in version if path.endswith(_QUEUE)}
+    found = {path for path in parts if classify(path) in (PathClass.HISTORY, PathClass.CURSOR)}
+    for folder in sorted({path.rpartition("/")[0] for path in found}):
+        paths = [f"{folder}/{name}".removeprefix("/") for name in _QUEUE]
+        files = [[version.get(path) for path in paths] for version in versions]
+        if not any(file is not None and file.mode == MODE_SYMLINK for some in files for file in some):
+            yield from zip(paths, _merged_queue(files), strict=True)
+
+
+def _merged_queue(files: list[list[File | None]]) -> list[MergedPath]:
+    base, ours, theirs = (Queue(*(file.data if file else None for file in some)) for some in files)
+    if ours == theirs or theirs == base:
+        queue = ours
+    else:
+        queue = theirs if ours == base else merge_queue(base, ours, theirs)
+    modes = [merge_modes(*versions) for versions in zip(*files, strict=True)]
+    return [
+        MergedPath(None if data is None else File(data, mode))
+        for data, mode in zip(queue, modes, strict=True)
+    ]
+
+
+def _settled(
+    merged: Mapping[TreePath, MergedPath], *, record: bool
+) -> tuple[dict[TreePath, File], list[Conflict]]:
+    """A tree in which everything has its place: losing versions in copies, and no file where a folder is."""
+    tree = {path: result.file for path, result in merged.items() if result.file is not None}
+    conflicts = [told for result in merged.values() for told in result.conflicts]
+    for result in merged.values():
+        if result.loser is not None:
+            told = result.conflicts[-1]
+            conflicts[conflicts.index(told)] = replace(told, copy=_keep(tree, told.path, result.loser))
+    records = [f"{FOLDER}/record"] if record else []
+    while clashes := sorted(tree.keys() & set(_folders([*tree, *(records if conflicts else ())]))):
+        for path in clashes:
+            file = tree.pop(path)
+            told = conflict(path, ConflictKind.PLACE, None, [digest(file.data).encode()])
+            conflicts.append(replace(told, copy=_keep(tree, path, file)))
+    return tree, conflicts
+
+
+def _keep(tree: dict[TreePath, File], path: TreePath, file: File) -> TreePath:
+    """Put a copy of what could not stay at a path into the tree; gives where."""
+    names = [copy_path(path, file.data, length) for length in _COPY_NAMES]
+    name = next((name for name in names if tree.get(name, file) == file), names[-1])
+    tree[name] = file
+    return name
+
+
+def _folders(paths: Iterable[TreePath]) -> Iterator[TreePath]:
+    for path in paths:
+        parts = path.split("/")
+        yield from ("/".join(parts[:depth]) for depth in range(1, len(parts)))
