@@ -39,7 +39,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"gitmem {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", default=".", help="run as if started in DIR")
-    verbs = parser.add_subparsers(prog="gitmem", dest="verb", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
+    verbs = parser.add_subparsers(
+        prog="gitmem", dest="verb", metavar="COMMAND", required=True, help=argparse.SUPPRESS
+    )
     common = common_options()
     for names in GROUPS.values():
         for name in names:

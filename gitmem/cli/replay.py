@@ -56,14 +56,16 @@ def run(args: argparse.Namespace) -> int:
         print("No interrupted turn.")
     for row in rows:
         counts = f"{row['assistants']} assistant, {row['results']} results, {row['interrupted']} interrupted"
-        state = (
-            f"left alone: {row['left_alone']}"
-            if row["left_alone"]
-            else _done(row)
-        )
+        state = f"left alone: {row['left_alone']}" if row["left_alone"] else _done(row)
         print(f"{row['session']}  {row['phase']}: {counts}; {state}")
     return 0
 
 
 def _done(row: dict[str, Any]) -> str:
-    return f"replayed in {row['commit'][:8]}" if row["commit"] else "would be replayed" if row["dry_run"] else "replayed"
+    return (
+        f"replayed in {row['commit'][:8]}"
+        if row["commit"]
+        else "would be replayed"
+        if row["dry_run"]
+        else "replayed"
+    )

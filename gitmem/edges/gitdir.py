@@ -6,6 +6,7 @@ followed, and nothing it names is ever run (gitstore, section 1, co-tenant rules
 
 import os
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,10 @@ _OPERATIONS = {
     "sequencer": "cherry-pick or revert",
 }
 """Marks of an unfinished operation. REBASE_HEAD and ORIG_HEAD stay behind after finished ones and mean nothing."""
+
+_INDEX_PATIENCE = 3.0
+_INDEX_FRESH = 10.0
+"""Seconds: an index lock older than this is somebody's long operation or left behind, and nothing to wait for."""
 
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding\n"
 """Blobs are exact bytes: whatever core.autocrlf or a .gitattributes says, git must agree that files are unchanged."""
@@ -125,6 +130,23 @@ def operation_in_progress(git: GitDir) -> str | None:
         if (git.control / mark).exists():
             return name
     return None
+
+
+def await_index(git: GitDir) -> None:
+    """Let a person's git command finish: it fails when the branch moves while it holds the index.
+
+    Waits for a fresh lock only, and not for long: a left-behind one stops nothing.
+    """
+    lock = git.control / "index.lock"
+    deadline = time.monotonic() + _INDEX_PATIENCE
+    while time.monotonic() < deadline:
+        try:
+            age = time.time() - lock.stat().st_mtime
+        except FileNotFoundError:
+            return
+        if age > _INDEX_FRESH:
+            return
+        time.sleep(0.01)
 
 
 def head_branch(git: GitDir) -> str | None:

@@ -20,7 +20,6 @@ from gitmem.edges import durable
 from gitmem.edges.repo import Repository
 from gitmem.edges.trees import Entry
 
-
 _OWED = "index-owed.json"
 
 

@@ -61,6 +61,7 @@ def commit(opened: Opened, snapshot: Snapshot, tip: Tip, stamp: Stamp | None = N
     """
     stamp = stamp or opened.stamp()
     sha = write(opened, snapshot.files, opened.render(snapshot.message), tip, stamp)
+    gitdir.await_index(opened.repo.git)
     if not opened.repo.move(tip.ref, tip.sha, sha, stamp):
         return None
     if tip.pending is not None:
