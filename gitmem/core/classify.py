@@ -78,7 +78,14 @@ def classify(
         _is_dream(session.parse(file.data).key or path) for path, file in (in_flight or {}).items()
     )
     batch.dreamed = max((_move(change)[1] for change in batch.cursors if _moved_on(change)), default=dreamed)
-    groups = [*_consolidation(batch), *_dream(batch), *_sessions(batch), *_queue(batch), *_files(batch)]
+    groups = [
+        *_migration(batch),
+        *_consolidation(batch),
+        *_dream(batch),
+        *_sessions(batch),
+        *_queue(batch),
+        *_files(batch),
+    ]
     return [_snapshot(message, taken) for message, taken in groups]
 
 
@@ -109,8 +116,23 @@ def _snapshot(message: Message, changes: Iterable[Change]) -> Snapshot:
     return Snapshot(message, {change.path: change.new for change in changes})
 
 
+def _migration(batch: _Batch) -> list[_Group]:
+    """An old HISTORY.md became history entries, which count as dreamed already: no Dream did that (memory-format, section 5)."""
+    gone = [change for change in batch.long_term if change.path.endswith("HISTORY.md") and change.new is None]
+    if not gone or batch.history is None or not batch.history[1].added:
+        return []
+    message = describe.migration(gone[0].path, batch.history[1].added)
+    copies = [change for change in batch.long_term if change.path == f"{gone[0].path}.bak"]
+    taken = [gone[0], *copies]
+    batch.long_term = [change for change in batch.long_term if change not in taken]
+    return [(message, [*taken, *batch.take_history(), *batch.take_cursors(lambda _: True)])]
+
+
 def _consolidation(batch: _Batch) -> list[_Group]:
-    """History grew: one commit with the sessions whose messages went there."""
+    """History grew: one commit with the sessions whose messages went there.
+
+    A Dream cursor that appears together with the queue was brought here with it, and says nothing of a Dream.
+    """
     if batch.history is None or not batch.history[1].added:
         return []
     added = batch.history[1].added
@@ -118,9 +140,10 @@ def _consolidation(batch: _Batch) -> list[_Group]:
     taken = batch.take_sessions(
         lambda delta: delta.exists[1] and (delta.key in keys or (None in keys and _archived_more(delta)))
     )
-    cursor = batch.take_cursors(lambda change: not _is_dream_cursor(change))
+    brought = batch.history[0].old is None and not _has_dream_session(batch)
+    cursors = batch.take_cursors(lambda change: brought or not _is_dream_cursor(change))
     message = describe.consolidation([delta for _, delta in taken], added)
-    return [(message, [*(change for change, _ in taken), *batch.take_history(), *cursor])]
+    return [(message, [*(change for change, _ in taken), *batch.take_history(), *cursors])]
 
 
 def _archived_more(delta: SessionDelta) -> bool:
@@ -130,9 +153,8 @@ def _archived_more(delta: SessionDelta) -> bool:
 
 def _dream(batch: _Batch) -> list[_Group]:
     """The Dream cursor moved on, or a Dream's session edits long-term files. History compacted meanwhile belongs to it."""
-    cursors = batch.take_cursors(lambda change: _is_dream_cursor(change) and _moved_on(change))
-    active = any(delta.exists[1] and _is_dream(delta.key) for _, delta in batch.sessions)
-    if not cursors and not (batch.long_term and (active or batch.dreaming)):
+    cursors = batch.take_cursors(_moved_on)
+    if not cursors and not (batch.long_term and (batch.dreaming or _has_dream_session(batch))):
         return []
     sessions = batch.take_sessions(lambda delta: _is_dream(delta.key))
     edits = batch.take_long_term()
@@ -140,6 +162,10 @@ def _dream(batch: _Batch) -> list[_Group]:
     message = describe.dream(_move(cursors[0]) if cursors else None, edits, [delta for _, delta in sessions])
     changes = [*cursors, *(change for change, _ in sessions), *edits]
     return [(message, changes + (batch.take_history() if compacted else []))]
+
+
+def _has_dream_session(batch: _Batch) -> bool:
+    return any(delta.exists[1] and _is_dream(delta.key) for _, delta in batch.sessions)
 
 
 def _is_dream(key: str) -> bool:

@@ -1,6 +1,6 @@
 """Commit messages told from the files themselves: a subject, a body of facts, trailers for programs (gitstore, section 4)."""
 
-from gitmem.core.describe.archive import compacted_history, consolidation, dream, edited_history
+from gitmem.core.describe.archive import compacted_history, consolidation, dream, edited_history, migration
 from gitmem.core.describe.files import attention, edits, first, removed
 from gitmem.core.describe.sessions import (
     compacted_session,
@@ -21,6 +21,7 @@ __all__ = [
     "edits",
     "first",
     "many_sessions",
+    "migration",
     "phase",
     "removed",
     "saved_session",

@@ -80,6 +80,18 @@ def _archived(delta: SessionDelta | None) -> str:
     return f"{start}..{end}" if end > start else ""
 
 
+def migration(path: TreePath, added: Sequence[Entry]) -> Message:
+    """An agent turned its old history file into entries of the queue.
+
+    Args:
+        path: The old file.
+        added: The entries it became; at least one.
+    """
+    cursors = spans(entry.cursor for entry in added)
+    subject = f"migrate({short_path(path)}): -> history {cursors}"
+    return Message(Kind.MIGRATE, subject, (), (("Gitmem-History", cursors),))
+
+
 def compacted_history(delta: HistoryDelta, dreamed: int | None) -> Message:
     """The oldest history entries were dropped.
 
@@ -123,11 +135,12 @@ def dream(
     files = ", ".join(named(file_delta(change)) for change in edits[:NAMED])
     files += f" and {len(edits) - NAMED} more" if len(edits) > NAMED else ""
     body = (*file_lines(edits), *attention(edits))
+    whose = tuple(("Gitmem-Session", delta.key) for delta in sessions)
     if moved is None:
         outcome = ("Gitmem-Outcome", "failed cursor did not move")
-        return Message(Kind.DREAM, f"dream: unfinished -> {files}", body, (outcome,))
+        return Message(Kind.DREAM, f"dream: unfinished -> {files}", body, (*whose, outcome))
     entries = span(moved[0] + 1, moved[1])
-    trailers = (("Gitmem-Dream", entries), ("Gitmem-Outcome", "completed"))
+    trailers = (*whose, ("Gitmem-Dream", entries), ("Gitmem-Outcome", "completed"))
     return Message(
         Kind.DREAM, f"dream: history {entries} -> {files or _done_before(sessions)}", body, trailers
     )
