@@ -7,7 +7,7 @@ are one commit; unrelated sessions of a batch get one each.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gitmem.core import describe, history, session
+from gitmem.core import describe, history, jsonl
 from gitmem.core.historydelta import HistoryDelta, history_delta
 from gitmem.core.model import Change, File, Kind, Message, PathClass, Snapshot, TreePath
 from gitmem.core.sessiondelta import SessionDelta, session_delta
@@ -74,9 +74,7 @@ def classify(
         Snapshots in the order they are to be committed, the same for any order of `changes`; every change is in exactly one.
     """
     batch = _sort(changes, path_class)
-    batch.dreaming = any(
-        _is_dream(session.parse(file.data).key or path) for path, file in (in_flight or {}).items()
-    )
+    batch.dreaming = any(_is_dream(_key(path, file)) for path, file in (in_flight or {}).items())
     batch.dreamed = max((_move(change)[1] for change in batch.cursors if _moved_on(change)), default=dreamed)
     groups = [
         *_migration(batch),
@@ -170,6 +168,12 @@ def _has_dream_session(batch: _Batch) -> bool:
 
 def _is_dream(key: str) -> bool:
     return key.rpartition("/")[2].startswith(("dream:", "dream_"))
+
+
+def _key(path: TreePath, file: File) -> str:
+    """The key of a session, from its first line alone; its path where that does not name it."""
+    key = (jsonl.decode(file.data.partition(b"\n")[0]) or {}).get("key")
+    return key if isinstance(key, str) else path
 
 
 def _is_dream_cursor(change: Change) -> bool:
