@@ -69,7 +69,7 @@ def read(queue: Queue, last_good: Queue, reader: Reader) -> Version:
         processed = number <= dreamed if number is not None else before
         items.append(Item(record.raw, record.value, number, number is not None, processed))
     top = max(history.parse(data).greatest_cursor, _cursor(queue.cursor, last_good.cursor))
-    keys = numbered(_identity(item) for item in items)
+    keys = numbered(entry_identity(item.value) or f"line:{item.raw.decode('latin-1')}" for item in items)
     return Version(dict(zip(keys, items, strict=True)), top, dreamed)
 
 
@@ -89,10 +89,11 @@ def entry_number(value: Message) -> int | None:
     return number if texts and isinstance(value.get("session_key"), str | None) else None
 
 
-def _identity(item: Item) -> str:
-    if not item.entry:
-        return f"line:{item.raw.decode('latin-1')}"
-    return jsonl.identity([item.value.get(name) for name in ("timestamp", "content", "session_key")])
+def entry_identity(value: Message) -> str | None:
+    """What makes an entry the same on every machine: all but its number and unknown fields; None for what is no valid entry."""
+    if entry_number(value) is None:
+        return None
+    return jsonl.identity([value.get(name) for name in ("timestamp", "content", "session_key")])
 
 
 def merge_queue(base: Queue, ours: Queue, theirs: Queue) -> Queue:

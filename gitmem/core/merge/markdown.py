@@ -1,10 +1,10 @@
 """Three versions of a Markdown file become one, unit by unit: no fact is lost, no marker written (merge.md, section 2.3)."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gitmem.core.markdown import Document, Unit, UnitKind, parse, render
+from gitmem.core.markdown import Document, UnitKind, parse, render
 from gitmem.core.merge.conflict import Conflict, ConflictKind, conflict
 from gitmem.core.merge.lines import Stretch, merge_lines, stretches
 from gitmem.core.merge.order import merge_order
@@ -33,11 +33,18 @@ def merge_markdown(
     )
     body = [text for stretch in stretches(before, mine, other) for text in merge.stretch(stretch)]
     merged = [*front, *_limited(body, before, mine, other)]
-    document = _document(spaced(merged, versions, merge.like), *versions)
-    return render(document), tuple(merge.conflicts)
+    return render(document_of(merged, *versions, like=merge.like)), tuple(merge.conflicts)
 
 
-def _document(units: tuple[Unit, ...], base: Document, ours: Document, theirs: Document) -> Document:
+def document_of(
+    merged: Sequence[Text],
+    base: Document,
+    ours: Document,
+    theirs: Document,
+    like: Mapping[Text, Text] | None = None,
+) -> Document:
+    """Merged texts as a document, with the blank lines and the line endings that the sides agree on."""
+    units = spaced(merged, (base, ours, theirs), like or {})
     document = Document(
         units,
         tail=pick(base.tail, ours.tail, theirs.tail, max),

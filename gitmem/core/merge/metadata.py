@@ -113,6 +113,23 @@ class _Fields:
         return edited is not None and edited.value not in _FALSE
 
 
+def without_change(commit: Head, now: Head, before: Head) -> Head:
+    """The present metadata with the commit's change taken out of it; a field that changed again since stays as it is now.
+
+    Metadata that the commit made stays as well: messages that came later still need it.
+    """
+    if not before.raw:
+        return now
+    fields = merge(commit.members, now.members, before.members, tie=lambda here, _: here)
+    if "updated_at" in now.members:
+        fields["updated_at"] = now.members["updated_at"]
+    if now.has_state:
+        state = now.members[_STATE]
+        inner = merge(commit.state, now.state, before.state, tie=lambda here, _: here)
+        fields[_STATE] = replace(state, text=write(state.text, inner.values()))
+    return Head(now.raw or before.raw, fields)
+
+
 def finished(head: Head, mark: int) -> bytes | None:
     """The metadata line to write, without run state (merge.md, section 0).
 

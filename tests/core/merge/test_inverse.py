@@ -1,6 +1,7 @@
 """Undoing one commit alone: exact when nothing came after, later work kept, refused as a whole where it cannot be clean."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from gitmem.core.merge.inverse import Undone, inverse
 from gitmem.core.model import MODE_EXECUTABLE, File
 from gitmem.core.paths import classify_path
 from gitmem.core.session import parse
+from tests.core.merge.versions import THOROUGH, three
 
 MEMORY = "memory/MEMORY.md"
 SESSION = "sessions/cli_direct.jsonl"
@@ -168,19 +170,135 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "c", "d", "e", ""]), max_size=6).map
 PATHS = st.sampled_from([MEMORY, SESSION, HISTORY, "notes.txt"])
 
 
+@THOROUGH
 @given(PATHS, TEXTS, TEXTS)
 def test_undoing_the_newest_commit_gives_what_was_before(path: str, before: bytes, commit: bytes) -> None:
     assert result(path, before, commit, commit) == before
 
 
+@THOROUGH
 @given(PATHS, st.binary(max_size=60), st.binary(max_size=60), st.binary(max_size=60))
 def test_no_bytes_raise(path: str, before: bytes, commit: bytes, now: bytes) -> None:
     undo(path, before, commit, now)
 
 
+def test_a_fact_that_moved_since_goes_from_where_it_is_now() -> None:
+    before, commit = facts("a", "c"), facts("a", "b", "c")
+    assert result(MEMORY, before, commit, facts("a", "c", "b", "d")) == facts("a", "c", "d")
+
+
+def test_of_equal_facts_in_two_sections_the_right_one_goes() -> None:
+    before = b"# Tea\n- none\n\n# Cake\n- plum\n"
+    commit = b"# Tea\n- none\n\n# Cake\n- plum\n- none\n"
+    assert result(MEMORY, before, commit, commit + b"- cherry\n") == before + b"- cherry\n"
+    first = b"# Tea\n\n# Cake\n- none\n"
+    both = b"# Tea\n- none\n\n# Cake\n- none\n"
+    assert result(MEMORY, first, both, both + b"- cherry\n") == first + b"- cherry\n"
+
+
+def test_changes_to_different_lines_of_a_block_do_not_clash() -> None:
+    before, commit = b"```\na = 1\n\nb = 2\n```\n", b"```\na = 3\n\nb = 2\n```\n"
+    assert result(MEMORY, before, commit, b"```\na = 3\n\nb = 4\n```\n") == b"```\na = 1\n\nb = 4\n```\n"
+
+
+def test_a_replaced_fact_that_was_removed_since_is_refused() -> None:
+    assert undo(MEMORY, facts("tea"), facts("coffee"), facts("cake")).conflicts
+    assert undo(MEMORY, facts("x", "tea"), facts("x", "coffee"), facts("x")).conflicts
+
+
+def test_what_was_undone_by_hand_needs_no_undoing() -> None:
+    assert undo(MEMORY, facts("tea", "x"), facts("coffee", "x"), facts("tea", "x", "cake")) == Undone({})
+
+
+def test_a_session_that_was_deleted_and_begun_anew_gets_its_messages_back() -> None:
+    old, new = chat(("user", "1"), ("assistant", "2")), chat(("user", "3"))
+    done = result(SESSION, old, None, new)
+    assert done is not None
+    assert [message["content"] for message in parse(done).messages] == ["1", "2", "3"]
+
+
+def test_a_session_whose_only_messages_go_is_removed() -> None:
+    commit = chat(("user", "1"))
+    assert result(SESSION, None, commit, commit.replace(b"cli:direct", b"cli:other")) is None
+
+
+def entry(cursor: int, content: str, **more: object) -> bytes:
+    return (
+        json.dumps({"cursor": cursor, "timestamp": "2026-01-01 00:00", "content": content, **more}).encode()
+        + b"\n"
+    )
+
+
+def test_an_entry_goes_whatever_its_number_is_now() -> None:
+    before, commit = entry(1, "a"), entry(1, "a") + entry(2, "b")
+    now = entry(1, "a") + entry(2, "other machine") + entry(3, "b")
+    assert result(HISTORY, before, commit, now) == entry(1, "a") + entry(2, "other machine")
+
+
+def test_dropped_entries_return_with_their_numbers() -> None:
+    before = entry(1, "a") + entry(2, "b") + entry(3, "c")
+    assert result(HISTORY, before, entry(3, "c"), entry(3, "c") + entry(4, "d")) == before + entry(4, "d")
+
+
+def test_an_entry_never_returns_under_a_number_that_is_in_use() -> None:
+    assert undo(
+        HISTORY, entry(1, "a") + entry(2, "b"), entry(1, "a"), entry(1, "a") + entry(2, "c")
+    ).conflicts
+
+
+def test_a_field_of_an_entry_is_undone_alone() -> None:
+    before, commit = entry(1, "a"), entry(1, "a", pinned=True)
+    now = entry(1, "a", pinned=True, mark=1) + entry(2, "b")
+    assert result(HISTORY, before, commit, now) == entry(1, "a", mark=1) + entry(2, "b")
+
+
+def test_messages_that_were_archived_and_dropped_since_cannot_be_unarchived() -> None:
+    messages = [("user", "1"), ("user", "2"), ("user", "3")]
+    assert undo(SESSION, chat(*messages), chat(*messages, archived=2), chat(messages[2])).conflicts
+
+
+def test_one_refused_file_keeps_all_as_they_are() -> None:
+    files = [{MEMORY: File(facts("a")), "notes.txt": File(text)} for text in (b"1\n", b"2\n", b"3\n")]
+    undone = inverse(
+        classify_path, before=files[0], commit={**files[1], MEMORY: File(facts("b"))}, now=files[2]
+    )
+    assert undone.files == {}
+    assert [told.path for told in undone.conflicts] == ["notes.txt"]
+
+
 WORDS = st.lists(st.text("abcdefgh", min_size=1, max_size=3), unique=True, max_size=8)
 
 
+@THOROUGH
+@given(st.data(), st.sampled_from([SESSION, HISTORY, MEMORY]))
+def test_without_the_commit_all_that_was_before_and_all_that_came_later_is_there(
+    data: st.DataObject, path: str
+) -> None:
+    make = {SESSION: spoken, HISTORY: remembered, MEMORY: listed}[path]
+    before, commit, _ = data.draw(three(st.lists(st.sampled_from("abcd"), max_size=5)))
+    now = list(commit)
+    for word in "xyz"[: data.draw(st.integers(0, 3))]:
+        now.insert(data.draw(st.integers(0, len(now))), word)
+    done = result(path, make(before), make(commit), make(now))
+    left = [text[0] for text in re.findall(rb'(?:content": "|- )([a-z])', done or b"")]
+    words = [chr(code) for code in left]
+    assert [word for word in words if word in "abcd"] == before
+    assert [word for word in words if word in "xyz"] == [word for word in now if word in "xyz"]
+
+
+def spoken(words: list[str]) -> bytes:
+    return chat(*(("user", word) for word in words))
+
+
+def remembered(words: list[str]) -> bytes:
+    return b"".join(json.dumps({"content": word}).encode() + b"\n" for word in words)
+
+
+def listed(words: list[str]) -> bytes:
+    return facts(*words)
+
+
+@THOROUGH
 @given(WORDS, st.data())
 def test_later_additions_are_kept_and_nothing_is_invented(words: list[str], data: st.DataObject) -> None:
     before = [w for w in words if data.draw(st.booleans())]
