@@ -8,10 +8,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dulwich.index import ConflictedIndexEntry, Index
+from dulwich.index import ConflictedIndexEntry
 
 from gitmem.core.model import CommitInfo, File, Snapshot, TreePath
-from gitmem.edges import gitdir
+from gitmem.edges import gitdir, indexfile
 from gitmem.edges.opened import Opened
 from gitmem.edges.repo import Stamp
 from gitmem.errors import RepositoryRefused
@@ -83,13 +83,10 @@ def unmerged(opened: Opened) -> frozenset[TreePath]:
     Raises:
         RepositoryRefused: The index cannot be read.
     """
-    path = opened.repo.git.control / "index"
-    if not path.exists():
-        return frozenset()
     try:
-        index = Index(str(path))
-        return frozenset(
-            os.fsdecode(name) for name, entry in index.items() if isinstance(entry, ConflictedIndexEntry)
-        )
+        entries = indexfile.read(opened.repo.git).entries
     except (ValueError, AssertionError, OSError) as error:
-        raise RepositoryRefused(f"{path} cannot be read: {error}", "Rebuild it with: git reset") from error
+        raise RepositoryRefused(f"the index cannot be read: {error}", "Rebuild it with: git reset") from error
+    return frozenset(
+        os.fsdecode(name) for name, entry in entries.items() if isinstance(entry, ConflictedIndexEntry)
+    )
