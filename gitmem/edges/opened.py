@@ -42,17 +42,23 @@ class Opened:
     @property
     def host(self) -> str:
         """This machine's name, in characters that refs and mail addresses allow."""
-        return re.sub(r"[^A-Za-z0-9_-]+", "-", self.settings.host).strip("-")[:64] or "localhost"
+        return _ref_safe(self.settings.host) or "localhost"
 
     @property
     def inflight_ref(self) -> str:
         """Where run state is committed (gitstore, section 2)."""
-        return f"refs/gitmem/inflight/{self.host}"
+        return f"refs/gitmem/inflight/{self._place}"
 
     @property
     def pending_ref(self) -> str:
         """Where commits go while a person is in the middle of a merge or the like."""
-        return f"refs/gitmem/pending/{self.host}"
+        return f"refs/gitmem/pending/{self._place}"
+
+    @property
+    def _place(self) -> str:
+        """The host; worktrees of one repository share its refs, so a linked one adds its own name."""
+        git = self.workspace.git
+        return self.host if git.control == git.common else f"{self.host}-{_ref_safe(git.control.name)}"
 
     def stamp(self) -> Stamp:
         """Author (the agent, or as set) and committer (gitmem on this host) of a commit made now."""
@@ -113,6 +119,10 @@ class Opened:
                 path = layout.tree_path(prefix, below)
                 if path is not None:
                     yield path, signature
+
+
+def _ref_safe(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:64]
 
 
 def _identity(text: str) -> str:
