@@ -93,7 +93,17 @@ class RepositoryRefused(GitmemError):  # noqa: N818
 
 
 class RepositoryBusy(GitmemError):  # noqa: N818
-    """Somebody else holds a lock file of the repository; trying again later may help."""
+    """Somebody else holds a lock file of the repository; trying again later may help.
+
+    Args:
+        message: What is held.
+        hint: What to do next.
+        lock: The lock file in the way; None where it is not a file.
+    """
+
+    def __init__(self, message: str, hint: str | None = None, lock: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.lock = lock
 
 
 class UnsafePath(GitmemError):  # noqa: N818

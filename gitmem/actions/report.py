@@ -4,7 +4,7 @@ from typing import Any
 
 from gitmem.core import checkpoint, session
 from gitmem.core.model import PathClass
-from gitmem.edges import control, gitdir, remotes
+from gitmem.edges import control, localtime, remotes
 from gitmem.edges.batch import read_batch
 from gitmem.edges.opened import Opened, missing_root, open_workspace
 from gitmem.edges.tip import current
@@ -46,8 +46,9 @@ def gather(workspace: Workspace) -> dict[str, Any]:
 
 def _repository(opened: Opened, facts: dict[str, Any]) -> None:
     repo = opened.repo
-    facts["operation"] = gitdir.operation_in_progress(repo.git)
-    head = repo.head()
+    target = current(opened)
+    facts["operation"] = target.operation
+    head = repo.head() or target.base
     if head is not None:
         commit = repo.info(head)
         facts["head"] = {"sha": commit.sha, "subject": commit.subject, "time": commit.time}
@@ -77,13 +78,14 @@ def _disk(opened: Opened, facts: dict[str, Any]) -> None:
 def _attention(facts: dict[str, Any], live: control.Answer | None) -> None:
     attention = facts["attention"]
     if facts["operation"] is not None:
-        attention.append(
-            f"a {facts['operation']} is in progress: commits wait on a side ref until it is finished"
-        )
+        attention.append(f"{facts['operation']} in progress: commits wait on a side ref until it is finished")
     if live is None:
         attention.append("no daemon is running: changes are committed only by commands")
     elif live.get("problem"):
-        attention.append(f"cannot commit: {live['problem']['text']}")
+        problem = live["problem"]
+        attention.append(
+            f"cannot commit since {localtime.at(problem['since']):%Y-%m-%d %H:%M:%S}: {problem['text']}"
+        )
     elif live.get("watcher", {}).get("mode") == "polling":
         attention.append("file events are not available; the folder is polled")
     if facts["held"]:
