@@ -24,6 +24,7 @@ from gitmem.errors import GitmemError
 from gitmem.keeper import Keeper
 
 _Task = Callable[[], None]
+_MOST_EVENTS = 1000
 _ANSWER_PATIENCE = 30.0
 
 
@@ -71,10 +72,11 @@ class Daemon:
         due = min(keeper.due() for keeper in self._keepers)
         with suppress(queue.Empty):
             task = self._queue.get(timeout=max(0.0, due - time.monotonic()))
-            while True:
+            for _ in range(_MOST_EVENTS):  # then whatever is due, however busy the writers are
                 if task is not None:
                     task()
                 task = self._queue.get_nowait()
+            self._queue.put(task)
         now = time.monotonic()
         for keeper in self._keepers:
             keeper.tick(now)
@@ -85,9 +87,8 @@ class Daemon:
                 keeper.close()
             except (GitmemError, OSError) as error:
                 logs.warn("could not commit at the end; the next start will", error=str(error))
-        for identity, server in self._servers.items():
+        for server in self._servers.values():
             server.close()
-            del identity
         logs.say("stopped")
 
     def _listen(self, workspace: Workspace) -> None:

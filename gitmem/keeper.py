@@ -6,8 +6,8 @@ The workspace may vanish at any moment (an unmounted disk, a folder replaced) an
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from gitmem import logs
@@ -66,24 +66,26 @@ class Keeper:
             stack.enter_context(FileLock(git.state / "daemon.lock").hold(0.0))
             self._record(self.workspace)
             opened = stack.enter_context(open_workspace(self.workspace))
-            self._watcher = Watcher(self.workspace.layout.roots, self._sink, ignored=_ignored)
-            stack.callback(self._watcher.stop)
-            self._watcher.start()
-            self.rounds = Rounds(opened)
-            self._pusher = Pusher(opened)
-            stack.callback(self._pusher.close)
-            self.rounds.start()
+            watcher = Watcher(self.workspace.layout.roots, self._sink, ignored=_ignored)
+            stack.callback(watcher.stop)
+            watcher.start()
+            rounds, pusher = Rounds(opened), Pusher(opened)
+            stack.callback(pusher.close)
+            rounds.start()
             self._stack = stack.pop_all()
+        self.rounds, self._watcher, self._pusher = rounds, watcher, pusher
         self._absent = None
         self._identity = _identity_of(self.workspace)
         self._place = _place_of_commits(self.workspace)
-        logs.say("watching", workspace=str(self.workspace.directory), mode=self._watcher.mode)
+        logs.say("watching", workspace=str(self.workspace.directory), mode=watcher.mode)
 
     def close(self) -> None:
         """Commit what is pending and let go of the workspace."""
-        if self.rounds is not None and missing_root(self.workspace) is None:
-            self.rounds.flush()
-        self._let_go()
+        try:
+            if self.rounds is not None and missing_root(self.workspace) is None:
+                self.rounds.flush()
+        finally:
+            self._let_go()
 
     def _let_go(self) -> None:
         self.rounds = self._watcher = self._pusher = None
@@ -94,17 +96,32 @@ class Keeper:
         if self.rounds is None:
             return
         now = time.monotonic()
-        if isinstance(event, Rescan) and event.path is None:
-            self.rounds.scan(now)
-        elif event.path is not None:
-            path = self.workspace.layout.tree_path(event.prefix, event.path)
-            if path is not None:
-                self.rounds.dirty(path, now)
+        with self._guarded():
+            if isinstance(event, Rescan) and event.path is None:
+                self.rounds.rescan(now)
+            elif event.path is not None:
+                path = self.workspace.layout.tree_path(event.prefix, event.path)
+                if path is not None:
+                    self.rounds.dirty(path, now)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """One workspace in trouble ends neither the loop nor the others: it is looked at again in a second.
+
+        A folder that vanishes (unmounted) makes any step fail before `_check` notices.
+        """
+        try:
+            yield
+        except (GitmemError, OSError) as error:
+            logs.warn("a step failed; everything is looked at again", error=str(error))
+            if self.rounds is not None:
+                self.rounds.look_again(time.monotonic() + _CHECK)
 
     def notify(self, notice: Notice) -> None:
         """A hook or an agent told us something."""
         if self.rounds is not None:
-            self.rounds.notify(notice, time.monotonic())
+            with self._guarded():
+                self.rounds.notify(notice, time.monotonic())
 
     def due(self) -> float:
         """Monotonic seconds at which `tick` wants to be called next."""
@@ -121,7 +138,8 @@ class Keeper:
             self._next_check = now + _CHECK
             self._check(now)
         if self.rounds is not None and self._pusher is not None:
-            self.rounds.step(now)
+            with self._guarded():
+                self.rounds.step(now)
             self._pusher.step(now, self.rounds.counters.last_commit)
 
     def _check(self, now: float) -> None:
@@ -136,7 +154,10 @@ class Keeper:
             drift, place = time.time() - time.monotonic(), _place_of_commits(self.workspace)
             if abs(drift - self._drift) > _CLOCK_JUMP or place != self._place:
                 self._drift, self._place = drift, place
-                self.rounds.scan(now)
+                with self._guarded():
+                    self.rounds.rescan(now)
+            with self._guarded():
+                self.rounds.look_around(now)
 
     def _vanished(self, what: str) -> None:
         if self._absent is None:

@@ -20,6 +20,8 @@ from gitmem.errors import GitmemError, NotFound, RemoteError
 
 _LOOK = 0.2
 """Seconds between two looks at a push under way."""
+_RECORD = 1.0
+"""Seconds between two looks at whether the record of remotes changed; a look is one stat."""
 _SIZE_GUESS = 20_000_000
 """Bytes a push may have to send; its deadline allows for them at 100 kB/s on top of push_deadline."""
 
@@ -46,6 +48,8 @@ class Pusher:
         self._lanes: dict[str, _Lane] = {}
         self._record: int | None = None
         self._covered: float | None = None
+        self._trouble: str | None = None
+        self._next_look = 0.0
         self._reload(time.monotonic())
 
     def due(self) -> float | None:
@@ -61,9 +65,11 @@ class Pusher:
             now: Monotonic seconds.
             last_commit: When the newest commit was made (any clock); a change of it makes pushes due.
         """
+        if now >= self._next_look:
+            self._next_look = now + _RECORD
+            self._reload(now)
         if last_commit != self._covered:
             self._covered = last_commit
-            self._reload(now)
             for lane in self._lanes.values():
                 lane.due = lane.due or now + self._opened.settings.push_delay
         for lane in self._lanes.values():
@@ -79,7 +85,13 @@ class Pusher:
         if stamp == self._record:
             return
         self._record = stamp
-        found = {remote.name: remote for remote in remotes.load(self._git_dir)}
+        try:
+            found = {remote.name: remote for remote in remotes.load(self._git_dir)}
+        except GitmemError as error:  # a wrong record of backups must not stop commits
+            self._trouble = str(error)
+            logs.warn("cannot read the remotes", error=str(error))
+            return
+        self._trouble = None
         for name in self._lanes.keys() - found.keys():
             lane = self._lanes.pop(name)
             if lane.process is not None:
@@ -87,7 +99,7 @@ class Pusher:
         for name, remote in found.items():
             known = self._lanes.get(name)
             if known is None or known.remote != remote:
-                self._lanes[name] = _Lane(remote, due=now)
+                self._lanes[name] = _Lane(remote, due=now if unpushed(self._opened, remote) else None)
 
     def _begin(self, lane: _Lane, now: float) -> None:
         deadline = allowance(_SIZE_GUESS, self._opened.settings.push_deadline)
@@ -137,7 +149,7 @@ class Pusher:
                 "next_try_in": None if lane.due is None else max(0.0, lane.due - now),
             }
             for name, lane in self._lanes.items()
-        }
+        } | ({"?": {"url": "", "state": "settings", "error": self._trouble}} if self._trouble else {})
 
     def close(self) -> None:
         """End every push under way; what was not pushed is pushed after the next start."""

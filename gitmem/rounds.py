@@ -4,9 +4,10 @@ Every step runs on the loop's thread. `due` says when the next one is, `step` do
 later, so nothing is forgotten.
 """
 
+import os
 import random
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from typing import Any
 from gitmem import logs
 from gitmem.actions import recover, replay
 from gitmem.actions.capture import Capture, Outcome
-from gitmem.core.model import Batch, CommitInfo, Finding, Kind, Notice, TreePath
+from gitmem.core import guard
+from gitmem.core.model import Batch, CommitInfo, Finding, Kind, Notice, PathClass, TreePath
 from gitmem.core.quiet import QuietWindow
 from gitmem.edges import gitindex
 from gitmem.edges.gitindex import Moved
@@ -44,13 +46,17 @@ class Counters:
 
 @dataclass
 class Problem:
-    """Why commits are not possible now, since when (Unix seconds), and when to try again (monotonic seconds)."""
+    """Why commits are not possible now, since when (Unix seconds), and when to try again (monotonic seconds).
+
+    With a `lock` file in the way, its end is noticed and does not have to wait for that time.
+    """
 
     text: str
     hint: str | None
     since: float
     delay: float
     again: float
+    lock: str | None = None
 
 
 @dataclass
@@ -64,7 +70,7 @@ class _Notable:
 
     def take(self, outcome: Outcome) -> None:
         """Add what a capture found."""
-        self.held = (self.held - outcome.moved.keys()) | set(outcome.held)
+        self.held = (self.held - outcome.moved.keys() - outcome.settled) | set(outcome.held)
         self.waiting = outcome.waiting
         self.operation = outcome.operation
         for finding in outcome.findings:
@@ -76,7 +82,7 @@ class _Notable:
     def forget_states(self) -> None:
         """Drop what a scan finds again where it still holds."""
         self.held.clear()
-        self.findings = {key: finding for key, finding in self.findings.items() if key[0] == "shrink"}
+        self.findings = {key: finding for key, finding in self.findings.items() if key[0] in guard.LASTING}
 
 
 @dataclass
@@ -95,7 +101,6 @@ class Rounds:
         self.opened = opened
         self.counters = Counters()
         self.problem: Problem | None = None
-        self.missing: str | None = None
         self._notable = _Notable()
         self._capture = Capture(opened)
         self._window = QuietWindow(opened.settings.settle, opened.settings.max_delay)
@@ -107,20 +112,29 @@ class Rounds:
         recovered = recover.recover(self.opened)
         for commit in recovered.finished:
             logs.say("finished an interrupted operation", commit=commit.sha, subject=commit.subject)
+        for text in recovered.waiting:
+            logs.warn("an interrupted operation waits for the next start", reason=text)
+        for lock in recovered.locks:
+            logs.say("removed a lock of a killed process of ours", lock=lock)
         for name in recovered.dropped:
             logs.warn(
                 "an interrupted operation could not be finished; files are kept as they are", record=name
             )
         if not self.opened.workspace.adopted:
             self._moved |= gitindex.behind(self.opened.repo, self.opened.repo.head())
-        elif gitindex.owing(self.opened.repo):
+        else:
+            self._moved |= gitindex.lagging(self.opened.repo, self.opened.repo.head())
+        if self._moved or gitindex.owing(self.opened.repo):
             self._agenda.index = time.monotonic()
-        self.scan(time.monotonic())
+        self.rescan(time.monotonic())
+        self._window.notify(time.monotonic())
         self._step_batch(time.monotonic())
         self._step_replay(time.monotonic())
 
     def dirty(self, path: TreePath, now: float) -> None:
-        """A path may have changed."""
+        """A path may have changed. What is never versioned does not disturb the quiet of what is (B52)."""
+        if self.opened.classify(path) in (PathClass.LOCAL, PathClass.SECRET):
+            return
         self._window.add(path, now)
         try:
             self._capture.peek(path)
@@ -133,21 +147,31 @@ class Rounds:
         if path is not None:
             self._window.add(path, now)
         else:
-            self._rescan(now)
+            self.rescan(now)
         self._window.notify(now)
 
-    def scan(self, now: float) -> None:
-        """Find everything that changed, whatever events were lost."""
-        self._rescan(now)
-        self._window.notify(now)
-
-    def _rescan(self, now: float) -> None:
+    def rescan(self, now: float) -> None:
+        """Find everything that changed, whatever events were lost. Writers still get their quiet time."""
         self.counters.scans += 1
         self.counters.last_scan = self.opened.clock()
         self._agenda.scan = now + self.opened.settings.scan_interval
         self._notable.forget_states()
         for path in self._capture.scan():
             self._window.add(path, now)
+
+    def look_around(self, now: float) -> None:
+        """Notice what people did without touching a file of ours: a lock let go, a branch moved, a conflict settled."""
+        problem = self.problem
+        if problem is not None and problem.lock is not None and not os.path.lexists(problem.lock):
+            problem.again = now
+        self.opened.repo.recheck()
+        if problem is None:
+            for path in self._capture.moved_by_others():
+                self._window.add(path, now)
+
+    def look_again(self, at: float) -> None:
+        """Have everything looked at anew at a time, after a step that failed."""
+        self._agenda.scan = at
 
     def due(self) -> float | None:
         """Monotonic seconds of the next step; None when there is nothing to do but wait for events."""
@@ -161,7 +185,7 @@ class Rounds:
         """Do whatever is due."""
         agenda = self._agenda
         if agenda.scan is not None and now >= agenda.scan:
-            self.scan(now)
+            self.rescan(now)
         if self.problem is None or now >= self.problem.again:
             self._step_batch(now)
         if agenda.replay is not None and now >= agenda.replay:
@@ -172,7 +196,8 @@ class Rounds:
     def flush(self) -> None:
         """Commit everything that is pending, now."""
         now = time.monotonic()
-        self.scan(now)
+        self.rescan(now)
+        self._window.notify(now)
         self._step_batch(now, final=True)
         self._step_index(now)
 
@@ -198,7 +223,8 @@ class Rounds:
         again = now + delay * (1 + random.random() / 4)
         if self.problem is None or self.problem.text != str(error):
             logs.warn("cannot commit", error=str(error), hint=hint)
-        self.problem = Problem(str(error), hint, since, delay, again)
+        lock = error.lock if isinstance(error, RepositoryBusy) else None
+        self.problem = Problem(str(error), hint, since, delay, again, lock)
         self.counters.errors += 1
         for path, seen in batch.first_seen.items():
             self._window.put_back(path, seen, now)
@@ -207,7 +233,6 @@ class Rounds:
         if self.problem is not None:
             logs.say("commits work again", after=self.problem.text)
         self.problem = None
-        self.missing = outcome.missing
         self._notable.take(outcome)
         for path in outcome.waiting:
             self._window.put_back(path, batch.first_seen.get(path, now), now)
@@ -216,8 +241,12 @@ class Rounds:
         if outcome.held:
             logs.warn("a mass deletion is held back: see gitmem status", files=len(outcome.held))
         self._count(outcome.commits)
-        self._moved |= outcome.moved
-        if self._moved:
+        self._owe_index(outcome.moved, now)
+
+    def _owe_index(self, moved: Mapping[TreePath, Moved], now: float) -> None:
+        """The index gets what moved a little later, off the path of commits."""
+        gitindex.follow(self._moved, moved)
+        if self._moved and self._agenda.index is None:
             self._agenda.index = now + _INDEX_DELAY
 
     def _count(self, commits: Iterable[CommitInfo]) -> None:
@@ -239,15 +268,16 @@ class Rounds:
                     self._agenda.replay = now + min(60.0, self.opened.settings.checkpoint_grace)
                     continue
                 commit = replay.perform(self.opened, item)
-                self._count([commit] if commit else [])
+                if commit is not None:
+                    self._count([commit])
+                    self._owe_index(gitindex.moved_by(self.opened.repo, commit.sha), now)
                 self.counters.replays += 1
         except RepositoryBusy as error:
             logs.say("a replay waits", reason=str(error))
-            self._agenda.replay = now + _RETRY[0]
+            self._agenda.replay = now + _RETRY[1]
         except (GitmemError, OSError) as error:
             logs.warn("an interrupted turn could not be replayed", error=str(error))
             self._agenda.replay = now + self.opened.settings.scan_interval
-        self._window.notify(now)
 
     def _step_index(self, now: float) -> None:
         self._agenda.index = None

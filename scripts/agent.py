@@ -1,7 +1,8 @@
 """An agent to watch: it writes its memory the way real agents do, so that a daemon beside it has something true to see.
 
-`python scripts/agent.py WORKSPACE talk consolidate dream`. Sessions are saved as a temporary file and a rename, once for each
-phase of a turn; history is appended to and its cursor truncated and rewritten; Markdown is written in place. Standard library only.
+`python scripts/agent.py WORKSPACE talk consolidate dream`. Sessions are saved as a temporary file and a rename, once for
+each phase of a turn; history is appended to and its cursor truncated and rewritten; Markdown is written in place. Standard
+library only.
 """
 
 import argparse

@@ -8,10 +8,11 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from gitmem.core import describe, guard
+from gitmem.core import describe, guard, history
 from gitmem.core.classify import classify, first_commit, folded
-from gitmem.core.model import Change, CommitInfo, File, Finding, Snapshot, TreePath
-from gitmem.edges import inflight, tip
+from gitmem.core.guard import has_markers
+from gitmem.core.model import Change, CommitInfo, File, Finding, PathClass, Snapshot, TreePath
+from gitmem.edges import indexfile, inflight, tip
 from gitmem.edges.batch import Batch, holds_run_state, noteworthy, read_batch
 from gitmem.edges.files import Signature
 from gitmem.edges.gitindex import Moved
@@ -21,6 +22,7 @@ from gitmem.edges.tip import Tip
 from gitmem.edges.trees import Entry
 from gitmem.errors import RepositoryBusy
 
+_DREAM_CURSOR = "memory/.dream_cursor"
 _RACES = 10
 """How often a commit starts again because somebody else moved the branch meanwhile."""
 _FRESH = 2.0
@@ -36,6 +38,7 @@ class Outcome:
         moved: What became of each committed path, for the index.
         waiting: Paths a writer is in the middle of.
         held: Paths whose removal is held back until `gitmem confirm`.
+        settled: Paths whose bytes on disk are in history now.
         findings: What a person may want to know.
         operation: The person's git operation that makes commits go to the pending ref.
         missing: A root that is not there; nothing was captured.
@@ -45,6 +48,7 @@ class Outcome:
     moved: Mapping[TreePath, Moved] = field(default_factory=dict)
     waiting: frozenset[TreePath] = frozenset()
     held: tuple[TreePath, ...] = ()
+    settled: frozenset[TreePath] = frozenset()
     findings: tuple[Finding, ...] = ()
     operation: str | None = None
     missing: str | None = None
@@ -60,6 +64,9 @@ class Capture:
         self._base: str | None = None
         self._files: dict[TreePath, Entry] = {}
         self._phases: dict[TreePath, list[File]] = {}
+        self._in_flight: dict[TreePath, File] = {}
+        self._conflicted: frozenset[TreePath] = frozenset()
+        self._index = indexfile.stat(opened.repo.git)
 
     def scan(self) -> frozenset[TreePath]:
         """Every path that may differ from the last commit: stat against what was seen, no reading.
@@ -67,8 +74,9 @@ class Capture:
         Files seen too recently to trust their times count as dirty; so do tracked files that are gone.
         """
         self._opened.reload_patterns()
-        self._sync(tip.current(self._opened))
-        dirty: set[TreePath] = set()
+        target = tip.current(self._opened)
+        self._sync(target)
+        dirty: set[TreePath] = set() if target.pending is None else set(self._files)
         present: set[TreePath] = set()
         for path, signature in self._opened.walk():
             present.add(path)
@@ -76,14 +84,29 @@ class Capture:
                 dirty.add(path)
         return frozenset(dirty | (self._files.keys() - present))
 
+    def moved_by_others(self) -> frozenset[TreePath]:
+        """Paths to look at because a person's git did something: moved the branch, or settled a conflict."""
+        target, known = tip.current(self._opened), self._files
+        self._sync(target)
+        paths = frozenset() if known is self._files else _different(known, self._files)
+        index = indexfile.stat(self._repo.git)
+        if self._conflicted and index != self._index:
+            paths |= self._conflicted
+        self._index = index
+        return paths
+
     def peek(self, path: TreePath) -> None:
         """Remember a session's run state now, before the next phase of the turn overwrites it.
 
         An agent saves the phases of a turn milliseconds apart; only bytes read at once can bring back an earlier iteration after
         a crash (memory-format, section 2.6).
         """
-        file = self._opened.read(path).file
-        if file is not None and holds_run_state(self._opened.classify(path), file):
+        path_class = self._opened.classify(path)
+        if path_class not in (PathClass.SESSION, PathClass.SIDECAR):
+            return
+        reading = self._opened.read(path)
+        file = None if reading.unstable else reading.file
+        if file is not None and holds_run_state(path_class, file):
             phases = self._phases.setdefault(path, [])
             if phases[-1:] != [file]:
                 phases.append(file)
@@ -107,6 +130,7 @@ class Capture:
             return Outcome(missing=str(missing))
         made: list[CommitInfo] = []
         with self._opened.writing():
+            self._repo.recheck()
             for _ in range(_RACES):
                 outcome = self._attempt(frozenset(paths), frozenset(overdue), made, allow_loss=allow_loss)
                 if outcome is not None:
@@ -125,6 +149,7 @@ class Capture:
         target = tip.current(self._opened)
         self._sync(target)
         batch = read_batch(self._opened, self._files, self._expand(paths, target), overdue)
+        self._leave_conflicts(batch, target)
         held = () if allow_loss else self._hold_back(batch)
         made += self._commit_run_state(batch)
         for snapshot in self._snapshots(batch, target):
@@ -139,6 +164,7 @@ class Capture:
             moved={} if target.operation else moved,
             waiting=frozenset(batch.waiting),
             held=held,
+            settled=frozenset(batch.signatures),
             findings=tuple(batch.findings),
             operation=target.operation,
         )
@@ -146,12 +172,13 @@ class Capture:
     def _sync(self, target: Tip) -> None:
         """Learn the tree the next commit starts from, when it is not the one we made."""
         if target.base != self._base or not self._files:
-            self._files = self._repo.files(target.base)
-            self._base = target.base
-            self._seen.clear()
+            fresh = self._repo.files(target.base)
+            for path in _different(self._files, fresh):
+                self._seen.pop(path, None)
+            self._files, self._base = fresh, target.base
 
     def _expand(self, paths: frozenset[TreePath], target: Tip) -> frozenset[TreePath]:
-        """Directories become what is and what was below them; files a person's merge left in conflict drop out."""
+        """Directories become what is and what was below them."""
         if IGNORE_FILE in paths:
             self._opened.reload_patterns()
         layout = self._opened.workspace.layout
@@ -164,13 +191,25 @@ class Capture:
         below = {path for path in self._files if path.startswith(gone)} if gone else set()
         if folders:
             below |= {path for path, _ in self._opened.walk() if path.startswith(folders)}
-        conflicted = tip.unmerged(self._opened) if target.operation else frozenset()
         if target.pending is not None:
             below |= self._pending_paths(target)
-        return frozenset((paths | below) - conflicted)
+        return paths | below
 
     def _pending_paths(self, target: Tip) -> set[TreePath]:
         return self._repo.files(target.pending).keys() | self._files.keys()
+
+    def _leave_conflicts(self, batch: Batch, target: Tip) -> None:
+        """Take out what a person's merge or stash left in conflict: its markers never get into history (B55)."""
+        marked = {path for path, change in batch.changes.items() if _gained_markers(change)}
+        left: set[TreePath] = set()
+        if marked or target.operation is not None:
+            unmerged = tip.unmerged(self._opened)
+            left = batch.changes.keys() & (unmerged | marked if target.operation else unmerged & marked)
+        for path in left:
+            del batch.changes[path]
+            batch.signatures.pop(path, None)
+        seen = batch.signatures.keys() | batch.changes.keys()
+        self._conflicted = (self._conflicted - seen) | left
 
     def _hold_back(self, batch: Batch) -> tuple[TreePath, ...]:
         """Take a mass deletion out of the batch: an unmounted or emptied folder is a state, not a change (gitstore, 3.6)."""
@@ -196,16 +235,29 @@ class Capture:
         }
         made = inflight.record(self._opened, versions, messages)
         self._phases.clear()
+        for path in batch.signatures.keys() - batch.run_state.keys():
+            self._in_flight.pop(path, None)
+        self._in_flight |= batch.run_state
         return made
 
     def _snapshots(self, batch: Batch, target: Tip) -> list[Snapshot]:
         changes = list(batch.changes.values())
         agent = self._opened.workspace.layout.agent
         if target.base is None:
-            return [first_commit(changes, agent=agent)] if changes else []
+            return [first_commit(changes, agent=agent, path_class=self._opened.classify)] if changes else []
         if target.pending is not None:
             return [folded(changes, target.pending)]
-        return [_flag_torn(snapshot, batch.torn) for snapshot in classify(changes, self._opened.classify)]
+        snapshots = classify(
+            changes, self._opened.classify, in_flight=self._in_flight, dreamed=self._dreamed(batch)
+        )
+        return [_flag_torn(snapshot, batch.torn) for snapshot in snapshots]
+
+    def _dreamed(self, batch: Batch) -> int | None:
+        """The committed Dream cursor, where a change of the history makes it matter."""
+        entry = self._files.get(_DREAM_CURSOR)
+        if entry is None or not any(self._opened.classify(p) is PathClass.HISTORY for p in batch.changes):
+            return None
+        return history.parse_cursor(self._repo.read(entry).data)
 
     def _remember(self, batch: Batch, target: Tip) -> dict[TreePath, Moved]:
         """Update what is known of the tree and the disk; tells what moved."""
@@ -222,6 +274,16 @@ class Capture:
             if signature.mtime_ns < horizon:
                 self._seen[path] = signature
         return moved
+
+
+def _gained_markers(change: Change) -> bool:
+    new, old = (b"" if file is None else file.data for file in (change.new, change.old))
+    return has_markers(new) and not has_markers(old)
+
+
+def _different(old: Mapping[TreePath, Entry], new: Mapping[TreePath, Entry]) -> frozenset[TreePath]:
+    """Paths whose file is not the same in two trees."""
+    return frozenset(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
 
 
 def _emptied(change: Change) -> bool:

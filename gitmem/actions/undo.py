@@ -43,7 +43,7 @@ def plan_revert(opened: Opened, commits: Sequence[CommitInfo]) -> Plan:
     """
     head = tip.current(opened).base
     now: dict[TreePath, File | None] = {}
-    for commit in sorted(commits, key=lambda item: item.time, reverse=True):
+    for commit in _newest_first(opened, commits, head):
         now |= _inverse_of(opened, commit, now, head)
     names = " ".join(f"{commit.kind} {commit.sha[:8]}" for commit in commits)
     files = _changed(opened, head, now)
@@ -55,6 +55,15 @@ def plan_revert(opened: Opened, commits: Sequence[CommitInfo]) -> Plan:
     scope = f" ({', '.join(sorted(files))})" if 0 < len(files) <= 3 else f" ({len(files)} files)"
     message = Message(Kind.REVERT, f"revert: undo {names}{scope}", body, trailers)
     return _plan(opened, head, Snapshot(message, files))
+
+
+def _newest_first(opened: Opened, commits: Sequence[CommitInfo], head: str | None) -> list[CommitInfo]:
+    """Commits in the order of the branch; times are too coarse to tell. Those that are not on it come last."""
+    if len(commits) == 1:
+        return list(commits)
+    wanted = {commit.sha: commit for commit in commits}
+    found = [wanted.pop(info.sha) for info in opened.repo.history(head) if info.sha in wanted]
+    return [*found, *wanted.values()]
 
 
 def _inverse_of(

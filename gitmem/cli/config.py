@@ -81,7 +81,10 @@ def _value(text: str) -> Any:
 
 def _change(file: Path, name: str, value: Any, directory: Path | None) -> None:
     """Rewrite one line of a settings file; everything else in it stays as it is. A wrong value changes nothing."""
+    import tomllib
+
     from gitmem.edges import config, durable
+    from gitmem.errors import ConfigError
 
     if value is not None:
         config.load(directory, {name: value})
@@ -89,6 +92,13 @@ def _change(file: Path, name: str, value: Any, directory: Path | None) -> None:
     lines = [line for line in old.splitlines() if not re.match(rf"\s*{name}\s*=", line)]
     if value is not None:
         lines.insert(0, f"{name} = {json.dumps(value, ensure_ascii=False)}")
+    text = "\n".join(lines) + "\n"
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(
+            f"{file} would not be readable any more: {error}", "Change it with an editor."
+        ) from error
     durable.make_folders(file.parent)
-    durable.replace(file, ("\n".join(lines) + "\n").encode(), 0o600)
+    durable.replace(file, text.encode(), 0o600)
     print(f"{file}: {name} {'removed' if value is None else f'= {json.dumps(value, ensure_ascii=False)}'}")

@@ -48,7 +48,14 @@ def _start(directories: list[Path], states: list[Path]) -> int:
     from gitmem.edges import control
     from gitmem.errors import GitmemError
 
-    words = [sys.executable, "-m", "gitmem", "watch", *(str(directory) for directory in directories)]
+    words = [
+        sys.executable,
+        "-m",
+        "gitmem",
+        "watch",
+        "--quiet",
+        *(str(directory) for directory in directories),
+    ]
     with tempfile.TemporaryFile() as said:
         child = subprocess.Popen(
             words,

@@ -50,7 +50,7 @@ def stop(directory: Path) -> dict[str, object] | None:
     os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
-        if not alive(pid) or control.ask(found.git.state, {"do": "ping"}, timeout=0.5) is None:
+        if not alive(pid):
             return dict(answer)
         time.sleep(0.05)
     raise GitmemError(

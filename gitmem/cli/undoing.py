@@ -11,7 +11,7 @@ from gitmem.cli.look.changes import write
 from gitmem.cli.opening import capture_all, refresh_index
 from gitmem.cli.output import print_json, screen
 from gitmem.core.model import CommitInfo
-from gitmem.edges.gitindex import Moved
+from gitmem.edges import gitindex
 from gitmem.edges.opened import Opened
 from gitmem.errors import RepositoryBusy
 
@@ -51,8 +51,7 @@ def learn(opened: Opened, commit: CommitInfo | None) -> None:
     """Keep `git status` clean after a commit made outside a capture."""
     if commit is None:
         return
-    moved = {change.path: Moved(change.old, change.new) for change in opened.repo.changes(commit.sha)}
-    refresh_index(opened, Outcome(moved=moved))
+    refresh_index(opened, Outcome(moved=gitindex.moved_by(opened.repo, commit.sha)))
 
 
 def _tell(args: argparse.Namespace, plan: Plan, commit: CommitInfo | None, *, done: bool = False) -> None:

@@ -20,6 +20,21 @@ _FRONT_MATTER = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n(.*?)\n---", re.DOT
 _ALWAYS = re.compile(rb"\balways[\"']?\s*:\s*[\"']?(?:true|yes|on)\b", re.IGNORECASE)
 _SAYS_SOMETHING = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 
+_MARKERS = tuple(
+    re.compile(line, re.MULTILINE) for line in (rb"^<{7}[ \r\n]", rb"^={7}\r?\n", rb"^>{7}(?:[ \r\n]|\Z)")
+)
+
+
+def has_markers(data: bytes) -> bool:
+    """Whether a file holds the marks that git leaves around the two sides of a conflict."""
+    at = 0
+    for line in _MARKERS:
+        found = line.search(data, at)
+        if found is None:
+            return False
+        at = found.end()
+    return True
+
 
 def mass_loss(tracked: Mapping[TreePath, PathClass], lost: Collection[TreePath]) -> bool:
     """Whether so much is gone at once that it looks like an unmounted or emptied folder, not like work (gitstore, 3.6).

@@ -73,7 +73,7 @@ def read_batch(
             _read_one(opened, batch, path, tracked.get(path), late=path in overdue)
         except UnsafePath as error:
             batch.findings.append(Finding("unsafe-path", path, str(error)))
-        except PermissionError as error:
+        except OSError as error:  # one bad file must not keep the others out of history
             batch.findings.append(Finding("unreadable", path, f"cannot be read: {error.strerror}"))
     return batch
 
@@ -91,9 +91,11 @@ def _read_one(opened: Opened, batch: Batch, path: TreePath, entry: Entry | None,
         text = f"{reading.size} bytes: larger than attachment_limit, not committed"
         batch.findings.append(Finding("too-large", path, text))
         return
-    if reading.unstable and not late:
+    if reading.unstable and (not late or reading.file is None):
         batch.waiting.add(path)
         return
+    if reading.unstable:
+        batch.torn.add(path)
     disk = reading.file
     if disk is not None and holds_run_state(path_class, disk):
         batch.run_state[path] = disk
@@ -124,7 +126,4 @@ def _compare(
             return
         batch.torn.add(path)
     batch.changes[path] = Change(path, old, judged.file)
-    if path_class is PathClass.MEMORY and old is not None:
-        finding = guard.shrink(old.data, judged.file.data, path)
-        if finding is not None:
-            batch.findings.append(finding)
+    batch.findings += guard.findings(batch.changes[path])

@@ -238,6 +238,7 @@ def _place_new(staged: Path, target: Path) -> Installed:
 
 
 def _swap(staged: Path, target: Path, expected: File) -> Installed:
+    ours = _read_any(staged)
     try:
         syscalls.exchange(staged, target)
     except syscalls.NoExchange:
@@ -247,8 +248,24 @@ def _swap(staged: Path, target: Path, expected: File) -> Installed:
     displaced = _read_any(staged)
     if displaced == expected:
         return Installed(ok=True)
-    syscalls.exchange(staged, target)
+    _swap_back(staged, target, ours)
     return Installed(ok=False, found=displaced)
+
+
+def _swap_back(staged: Path, target: Path, put: File | None) -> None:
+    """Give a writer its place back. Where it was at it again meanwhile, its newest version ends up there.
+
+    Args:
+        staged: Holds what came out of the place.
+        target: The place.
+        put: What we put there last; anything else that comes out is the writer's, and newer.
+    """
+    while True:
+        coming = _read_any(staged)
+        syscalls.exchange(staged, target)
+        if _read_any(staged) == put:
+            return
+        put = coming
 
 
 def _swap_by_link(staged: Path, target: Path, expected: File) -> Installed:

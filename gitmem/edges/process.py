@@ -8,14 +8,18 @@ _PROC = Path("/proc")
 
 
 def alive(pid: int) -> bool:
-    """Whether a process of this number exists."""
+    """Whether a process of this number runs; one that ended and was not waited for does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return True
+    try:
+        state = (_PROC / str(pid) / "stat").read_text("ascii", "replace").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return not _PROC.is_dir()
+    return state != "Z"
 
 
 def running(words: Sequence[str]) -> bool | None:

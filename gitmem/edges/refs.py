@@ -14,7 +14,7 @@ from pathlib import Path
 from dulwich.objects import ObjectID
 from dulwich.refs import DiskRefsContainer, Ref
 
-from gitmem.edges import durable, syscalls
+from gitmem.edges import durable, process, syscalls
 from gitmem.edges.gitdir import GitDir
 from gitmem.errors import RepositoryBusy, RepositoryRefused
 
@@ -99,15 +99,25 @@ class Refs:
         durable.write_new(mine, new.encode("ascii") + b"\n", 0o600)
         try:
             self._take(lock, mine)
-            if self.read(ref) != old:
-                syscalls.unlink(lock)
+            if not self._replace(ref, old, lock):
                 return False
-            syscalls.replace(lock, path)
         finally:
             mine.unlink(missing_ok=True)
         syscalls.fsync_dir(path.parent)
         self._log(ref, old or _ZERO, new, log)
         return True
+
+    def _replace(self, ref: str, old: str | None, lock: Path) -> bool:
+        """Let a taken lock become the ref, if the ref still is `old`; the lock is gone in any case."""
+        try:
+            if self.read(ref) == old:
+                syscalls.replace(lock, self.path(ref))
+                return True
+        except BaseException:
+            lock.unlink(missing_ok=True)
+            raise
+        syscalls.unlink(lock)
+        return False
 
     @staticmethod
     def _take(lock: Path, mine: Path) -> None:
@@ -118,7 +128,9 @@ class Refs:
             except FileExistsError:
                 if time.monotonic() > deadline:
                     raise RepositoryBusy(
-                        f"{lock} is held by another program", "If none is running: gitmem doctor --fix"
+                        f"{lock} is held by another program",
+                        "If none is running: gitmem doctor --fix",
+                        lock=str(lock),
                     ) from None
                 time.sleep(0.01)
             else:
@@ -145,7 +157,7 @@ class Refs:
         """
         removed: list[Path] = []
         for mine in self._git.state.glob("ref-lock-*"):
-            if mine.name.startswith(f"ref-lock-{os.getpid()}-"):
+            if process.alive(int(mine.name.split("-")[2])):
                 continue
             for lock in (self._git.common / "refs").rglob("*.lock"):
                 if lock.samefile(mine):

@@ -17,9 +17,8 @@ from gitmem.core.model import CommitInfo, File, PathClass, Snapshot, TreePath
 from gitmem.edges import files, inflight, journal, tip
 from gitmem.edges.journal import Operation
 from gitmem.edges.opened import Opened
-from gitmem.edges.repo import Stamp
 from gitmem.edges.tip import Tip
-from gitmem.errors import GitmemError, NeedsDecision, RepositoryBusy
+from gitmem.errors import NeedsDecision, RepositoryBusy
 
 _AGENT_PATIENCE = 1.0
 """Seconds to wait for the agent's own session lock (merge.md, section 5); then later, rather than in its way."""
@@ -74,24 +73,27 @@ def apply(
         operation = Operation(
             action, target.ref, target.sha, sha, tuple(snapshot.files), tuple(ended), tuple(remove or ())
         )
-        record = journal.begin(opened.repo.git, operation)
-        try:
+        with _all_or_nothing(opened, operation, steps):
             _install_all(opened, steps)
-            _move(opened, target, sha, stamp, steps)
-        finally:
-            journal.done(record)
+            if not opened.repo.move(target.ref, target.sha, sha, stamp):
+                raise RepositoryBusy(f"{target.ref} was moved meanwhile; nothing was changed", "Try again.")
         return opened.repo.info(sha)
 
 
-def _move(opened: Opened, target: Tip, sha: str, stamp: Stamp, steps: list[_Step]) -> None:
+@contextmanager
+def _all_or_nothing(opened: Opened, operation: Operation, steps: list[_Step]) -> Iterator[None]:
+    """Record an operation for the length of a block, and put every file back when anything goes wrong in it.
+
+    When even that fails (a full disk), the record stays, and the next start finishes the operation.
+    """
+    record = journal.begin(opened.repo.git, operation)
     try:
-        moved = opened.repo.move(target.ref, target.sha, sha, stamp)
-    except GitmemError:
+        yield
+    except BaseException:
         _roll_back(opened, steps)
+        journal.done(record)
         raise
-    if not moved:
-        _roll_back(opened, steps)
-        raise RepositoryBusy(f"{target.ref} was moved meanwhile; nothing was changed", "Try again.")
+    journal.done(record)
 
 
 def _ordered(opened: Opened, snapshot: Snapshot) -> list[tuple[TreePath, File | None]]:
@@ -125,9 +127,8 @@ def _live_form(opened: Opened, path: TreePath, disk: File | None, new: File | No
 
 
 def _install_all(opened: Opened, steps: list[_Step]) -> None:
-    for number, step in enumerate(steps):
+    for step in steps:
         if not _install(opened, *step):
-            _roll_back(opened, steps[:number])
             raise RepositoryBusy(f"{step[0]} was written meanwhile; nothing was changed", "Try again.")
 
 
@@ -163,6 +164,7 @@ def finish(opened: Opened, record: Path, operation: Operation) -> CommitInfo | N
                 live = new if path in operation.ended else _live_form(opened, path, disk, new)
                 _install(opened, path, disk, live)
         for path in operation.removed:
+            files.tidy(*opened.workspace.layout.place(path))
             disk = opened.read(path).file
             if disk == inflight.newest(opened, path):
                 _install(opened, path, disk, None)

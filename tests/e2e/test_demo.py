@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent.parent
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_the_demo_runs_to_its_end_and_leaves_no_daemon(tmp_path: Path) -> None:
-    words = [sys.executable, ROOT / "scripts" / "demo.py", "--keep", tmp_path / "demo"]
+    words: list[str | Path] = [sys.executable, ROOT / "scripts" / "demo.py", "--keep", tmp_path / "demo"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stdout + done.stderr
     for text in ("replay(cli:packing)", "dream: history 3..5", "revert: undo dream", "stopped (pid"):
@@ -30,7 +30,7 @@ def test_the_hook_closes_the_quiet_window(tmp_path: Path) -> None:
     root.mkdir()
     (root / "SOUL.md").write_text("- one\n")
     gitmem("init", root)
-    hook = [sys.executable, ROOT / "hooks" / "notify" / "gitmem_notify.py"]
+    hook: list[str | Path] = [sys.executable, ROOT / "hooks" / "notify" / "gitmem_notify.py"]
     with watching(root, env={"GITMEM_SETTLE": "60", "GITMEM_MAX_DELAY": "60"}) as daemon:
         (root / "SOUL.md").write_text("- two\n")
         subprocess.run([*hook, root, "session-saved"], check=True)

@@ -144,6 +144,24 @@ def test_a_writer_that_is_faster_keeps_its_bytes(
     assert os.listdir(tmp_path) == ["a.md"]
 
 
+def test_a_writer_that_is_faster_twice_keeps_its_newest_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"old")
+    versions = [b"first", b"second"]
+
+    def before(operation: str, target: str) -> None:
+        if operation == "exchange" and versions:
+            (tmp_path / "w").write_bytes(versions.pop(0))
+            os.replace(tmp_path / "w", path)
+
+    monkeypatch.setattr(syscalls, "before", before)
+    assert not files.install(tmp_path, "a.md", File(b"old"), File(b"ours")).ok
+    assert path.read_bytes() == b"second"
+    assert os.listdir(tmp_path) == ["a.md"]
+
+
 def test_what_a_crash_left_in_the_middle_is_put_back(tmp_path: Path) -> None:
     (tmp_path / ".a.md.1.gitmem-old.tmp").write_bytes(b"old")
     (tmp_path / ".a.md.1.gitmem-new.tmp").write_bytes(b"new")

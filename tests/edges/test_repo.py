@@ -194,7 +194,7 @@ def test_only_our_own_left_behind_ref_lock_is_removed(repo: Repository) -> None:
     commit(repo, {"a": File(b"1")})
     foreign = repo.git.common / "refs" / "heads" / "other.lock"
     foreign.write_bytes(b"")
-    mine = repo.git.state / "ref-lock-1"
+    mine = repo.git.state / "ref-lock-4194303-1"
     mine.write_bytes(b"x")
     left = repo.git.common / (BRANCH + ".lock")
     os.link(mine, left)
