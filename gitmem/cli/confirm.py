@@ -1,6 +1,12 @@
 """gitmem confirm: commit a mass deletion that was held back."""
 
 import argparse
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitmem.core.model import TreePath
+    from gitmem.edges.opened import Opened
 
 HELP = "commit a mass deletion that was held back"
 
@@ -18,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     from gitmem.cli.output import print_json
 
     with opened_workspace(args) as opened:
-        held = capture_all(opened).held
+        held = gone(opened) if args.dry_run else capture_all(opened).held
         outcome = Outcome() if args.dry_run or not held else capture_all(opened, allow_loss=True)
     subjects = [f"{commit.sha[:8]} {commit.subject}" for commit in outcome.commits]
     if args.json:
@@ -31,3 +37,9 @@ def run(args: argparse.Namespace) -> int:
     for subject in subjects:
         print(subject)
     return 0
+
+
+def gone(opened: "Opened") -> "tuple[TreePath, ...]":
+    """Files of the branch that are not on disk."""
+    files = opened.repo.files(opened.repo.head())
+    return tuple(path for path in sorted(files) if not os.path.lexists(opened.workspace.layout.disk(path)))

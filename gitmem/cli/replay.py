@@ -27,7 +27,8 @@ def run(args: argparse.Namespace) -> int:
 
     rows: list[dict[str, Any]] = []
     with opened_workspace(args) as opened:
-        capture_all(opened)
+        if not args.dry_run:
+            capture_all(opened)
         for item in replay.interrupted(opened, force=args.force):
             if args.session not in (None, item.key, item.path):
                 continue

@@ -27,7 +27,8 @@ def carry_out(opened: Opened, args: argparse.Namespace, make: Callable[[], Plan]
         args: `dry_run`, `force` and `json` are read.
         make: Plans from what is committed now.
     """
-    capture_all(opened)
+    if not args.dry_run:
+        capture_all(opened)
     plan = make()
     if args.dry_run or not plan.snapshot.files:
         _tell(args, plan, None)
