@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dulwich.config import ConfigFile
 
-from gitmem.edges import durable, syscalls
+from gitmem.edges import durable, process, syscalls
 from gitmem.errors import RepositoryRefused
 
 DEFAULT_BRANCH = "main"
@@ -32,6 +32,9 @@ _OPERATIONS = {
 _INDEX_PATIENCE = 3.0
 _INDEX_FRESH = 10.0
 """Seconds: an index lock older than this is somebody's long operation or left behind, and nothing to wait for."""
+
+_GC_PATIENCE = 10.0
+"""Seconds to wait for somebody's `git gc`."""
 
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding\n"
 """Blobs are exact bytes: whatever core.autocrlf or a .gitattributes says, git must agree that files are unchanged."""
@@ -147,6 +150,25 @@ def await_index(git: GitDir) -> None:
         if age > _INDEX_FRESH:
             return
         time.sleep(0.01)
+
+
+def await_gc(git: GitDir) -> None:
+    """Let a `git gc` finish before a ref names new objects: it may have made its list of garbage already (B35).
+
+    Not for ever: what it deletes after all is written again (`Repository.recheck`).
+    """
+    deadline = time.monotonic() + _GC_PATIENCE
+    while time.monotonic() < deadline and gc_runs(git):
+        time.sleep(0.01)
+
+
+def gc_runs(git: GitDir) -> bool:
+    """Whether a `git gc` is at work on the objects."""
+    try:
+        number = (git.common / "gc.pid").read_text("ascii", "replace").split()[0]
+        return process.alive(int(number))
+    except (OSError, ValueError, IndexError):
+        return False
 
 
 def head_branch(git: GitDir) -> str | None:

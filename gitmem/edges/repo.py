@@ -22,6 +22,8 @@ from gitmem.edges.refs import Reflog, Refs
 from gitmem.edges.trees import Entry, EntryChange
 from gitmem.errors import NotFound, RepositoryRefused
 
+_GC_TURNS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
@@ -103,7 +105,8 @@ class Repository:
             return self.store[name]
         except trees.UNREADABLE:
             pass
-        try:  # another program may have repacked: look at the disk again before giving up (B35)
+        try:  # another program may have repacked or pruned: look at the disk again before giving up (B35)
+            self.recheck()
             self.store.close()
             return self.store[name]
         except trees.UNREADABLE as error:
@@ -198,4 +201,19 @@ class Repository:
     def move(self, ref: str, old: str | None, new: str, stamp: Stamp) -> bool:
         """Move a ref by compare-and-swap; False when somebody else moved it first."""
         reason = "commit: " + self.info(new).subject
-        return self.refs.move(ref, old, new, Reflog(stamp.committer, stamp.time, reason))
+        self._outlast_gc()
+        moved = self.refs.move(ref, old, new, Reflog(stamp.committer, stamp.time, reason))
+        self.recheck()
+        return moved
+
+    def _outlast_gc(self) -> None:
+        """Have the new objects there, and nobody about to delete them, at the moment when a ref names them."""
+        for _ in range(_GC_TURNS):
+            gitdir.await_gc(self.git)
+            self.recheck()
+            if not gitdir.gc_runs(self.git):
+                return
+
+    def recheck(self) -> None:
+        """Make sure that new objects are still there although somebody else cleans up (B35)."""
+        self._writer.recheck()
