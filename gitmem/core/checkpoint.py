@@ -50,7 +50,9 @@ def strip(data: bytes) -> bytes:
     """
     if not any(hint in data for hint in _HINTS):
         return data
-    return _edited(data, _without_run_state, _HINTS)
+    stripped = _edited(data, _without_run_state, _HINTS)
+    # a line that becomes the first may be readable only there (a byte order mark before it)
+    return data if stripped == data else strip(stripped)
 
 
 def has_run_state(data: bytes) -> bool:
