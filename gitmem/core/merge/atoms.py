@@ -45,6 +45,11 @@ class Atom:
         return (self.head, *self.results)
 
     @property
+    def spelled(self) -> list[bytes]:
+        """All its lines as bytes."""
+        return [self.head.raw, *(result.raw for result in self.results)]
+
+    @property
     def by_call(self) -> dict[str, Record]:
         """Its results by the id of their call."""
         return {str(result.value.get("tool_call_id")): result for result in self.results}
@@ -79,10 +84,9 @@ def _cut(records: Sequence[Record], mark: int) -> Iterator[Atom]:
         while end < len(records) and (answered := _answered(records[end])) in waiting:
             waiting.discard(str(answered))
             end += 1
-        atom = Atom(head, tuple(records[at + 1 : end]), calls=calls)
-        archived = seen < mark and seen + atom.count <= mark
-        yield replace(atom, archived=archived)
-        at, seen = end, seen + atom.count
+        last = seen + (end - at if head.readable else 0)
+        yield Atom(head, tuple(records[at + 1 : end]), archived=seen < mark and last <= mark, calls=calls)
+        at, seen = end, last
 
 
 def _answered(record: Record) -> str | None:

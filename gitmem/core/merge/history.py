@@ -11,7 +11,7 @@ from gitmem.core.merge import members
 from gitmem.core.merge.numbers import renumbered
 from gitmem.core.merge.order import merge_order
 from gitmem.core.merge.records import Reader
-from gitmem.core.merge.rules import Numbered, numbered, pick_flag, survivors
+from gitmem.core.merge.rules import Numbered, numbered, pick, pick_flag, survivors
 
 EntryKey: TypeAlias = Numbered[str]
 
@@ -30,17 +30,22 @@ class Item:
 
     Attributes:
         raw: The bytes of its line.
+        written: The cursor in them; None for a line that is no entry.
         value: What it says; empty for a line that cannot be read.
-        number: Its cursor; None where it has to get a fresh one, and for lines that are no entries: they are kept as they are.
-        entry: Whether it is a valid entry.
+        number: The cursor it may keep; None where it has to get a fresh one.
         processed: Whether Dream has taken it; of a line that is no entry, whether it has taken the entry before.
     """
 
     raw: bytes
+    written: int | None
     value: Message
     number: int | None
-    entry: bool
     processed: bool
+
+    @property
+    def entry(self) -> bool:
+        """Whether it is a valid entry; other lines are kept as they are."""
+        return self.written is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +68,14 @@ def read(queue: Queue, last_good: Queue, reader: Reader) -> Version:
     data = queue.history or b""
     dreamed = _cursor(queue.dream_cursor, last_good.dream_cursor)
     items: list[Item] = []
-    for record in reader.records(jsonl.parse(data).lines):
+    records = reader.records(jsonl.parse(data).lines)
+    for record in records:
         number = entry_number(record.value)
         before = items[-1].processed if items else True
         processed = number <= dreamed if number is not None else before
-        items.append(Item(record.raw, record.value, number, number is not None, processed))
+        items.append(Item(record.raw, number, record.value, number, processed))
     top = max(history.parse(data).greatest_cursor, _cursor(queue.cursor, last_good.cursor))
-    keys = numbered(entry_identity(item.value) or f"line:{item.raw.decode('latin-1')}" for item in items)
+    keys = numbered(record.identity for record in records)
     return Version(dict(zip(keys, items, strict=True)), top, dreamed)
 
 
@@ -103,7 +109,7 @@ def merge_queue(base: Queue, ours: Queue, theirs: Queue) -> Queue:
         Entries by R1; each is processed or not as R2 says, and the cursors say exactly that. Numbers rise strictly, and none is
         used twice.
     """
-    reader = Reader()
+    reader = Reader(entry_identity)
     before, mine, other = (read(queue, base, reader) for queue in (base, ours, theirs))
     merged = {
         key: _merged(key, before, mine, other) for key in survivors(before.items, mine.items, other.items)
@@ -122,10 +128,14 @@ def merge_queue(base: Queue, ours: Queue, theirs: Queue) -> Queue:
     numbers = renumbered(
         [k for k in done if k in known], [k for k in waiting if k in known], known, top, rank
     )
-    lines = [with_number(merged[key].raw, numbers.get(key)) for key in _placed(numbers, chain(done, waiting))]
+    lines = [_line(merged[key], numbers.get(key)) for key in _placed(numbers, chain(done, waiting))]
     reached = max([mine.dreamed, other.dreamed, *(numbers[key] for key in done if key in numbers)])
     first = min((numbers[key] for key in waiting if key in numbers), default=reached + 1)
-    return _files((base, ours, theirs), lines, max([top, *numbers.values()]), min(reached, first - 1))
+    return Queue(
+        _content(lines, *(queue.history is not None for queue in (base, ours, theirs))),
+        _counter(max([top, *numbers.values()]), max(numbers.values(), default=0), ours.cursor, theirs.cursor),
+        _counter(min(reached, first - 1), 0, ours.dream_cursor, theirs.dream_cursor),
+    )
 
 
 def _merged(key: EntryKey, base: Version, ours: Version, theirs: Version) -> Item:
@@ -135,26 +145,27 @@ def _merged(key: EntryKey, base: Version, ours: Version, theirs: Version) -> Ite
     before, mine, other = base.items.get(key), ours.items[key], theirs.items[key]
     processed = pick_flag(before is not None and before.processed, mine.processed, other.processed)
     number = mine.number if mine.number == other.number else None
-    return replace(mine, raw=_text(before, mine, other), number=number, processed=processed)
+    raw, written = _text(before, mine, other)
+    return Item(raw, written, mine.value, number, processed)
 
 
-def _text(base: Item | None, ours: Item, theirs: Item) -> bytes:
-    """The fields of both sides; their cursors may differ, and the right one is put in afterwards."""
+def _text(base: Item | None, ours: Item, theirs: Item) -> tuple[bytes, int | None]:
+    """The fields of both sides, and the cursor among them, which may be of any side."""
     if ours.raw == theirs.raw or not ours.entry:
-        return ours.raw
+        return pick(base.raw if base else None, ours.raw, theirs.raw, min), ours.written
     one, other = sorted((ours.raw, theirs.raw))
     before = members.read(base.raw) if base else {}
     fields = members.merge(before, members.read(one), members.read(other), tie=members.smaller)
-    return members.write(one, fields.values())
+    return members.write(one, fields.values()), int(fields["cursor"].text)
 
 
-def with_number(raw: bytes, number: int | None) -> bytes:
-    """The line of an entry with another number; None leaves it as it is."""
-    fields = members.read(raw) if number is not None else {}
-    text = str(number).encode()
-    if number is None or fields["cursor"].value == text:
-        return raw
-    return members.write(raw, {**fields, "cursor": replace(fields["cursor"], text=text)}.values())
+def _line(item: Item, number: int | None) -> bytes:
+    """The line of an item, with its number if it has one."""
+    if number is None or item.written == number:
+        return item.raw
+    fields = members.read(item.raw)
+    fields["cursor"] = replace(fields["cursor"], text=str(number).encode())
+    return members.write(item.raw, fields.values())
 
 
 def _placed(numbers: Mapping[EntryKey, int], order: Iterable[EntryKey]) -> Iterator[EntryKey]:
@@ -172,20 +183,21 @@ def _placed(numbers: Mapping[EntryKey, int], order: Iterable[EntryKey]) -> Itera
         yield from followers.get(key, ())
 
 
-def _files(queues: tuple[Queue, Queue, Queue], lines: Sequence[bytes], top: int, dreamed: int) -> Queue:
-    _, ours, theirs = queues
-    there = pick_flag(*(queue.history is not None for queue in queues))
-    counts = bool(lines) or ours.cursor is not None or theirs.cursor is not None
-    dreams = dreamed > 0 or ours.dream_cursor is not None or theirs.dream_cursor is not None
-    return Queue(
-        b"".join(line + b"\n" for line in lines) if lines or there else None,
-        _spelled(top, ours.cursor, theirs.cursor) if counts else None,
-        _spelled(dreamed, ours.dream_cursor, theirs.dream_cursor) if dreams else None,
-    )
+def _content(lines: Sequence[bytes], base: bool, ours: bool, theirs: bool) -> bytes | None:  # noqa: FBT001  (was it there?)
+    """The history file; an empty one where both sides have one, or one side made it."""
+    return b"".join(line + b"\n" for line in lines) if lines or pick_flag(base, ours, theirs) else None
 
 
-def _spelled(number: int, *known: bytes | None) -> bytes:
-    """The content of a cursor file, as a side has it where it says the same."""
+def _counter(number: int, told: int, *known: bytes | None) -> bytes | None:
+    """The content of a cursor file, as a side has it where it says the same.
+
+    Args:
+        number: What it has to say.
+        told: What a missing file says.
+        known: The file of each side.
+    """
+    if number == told and known == (None, None):
+        return None
     return min(
         (data for data in known if data and history.parse_cursor(data) == number), default=b"%d" % number
     )

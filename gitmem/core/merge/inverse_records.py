@@ -1,7 +1,7 @@
 """Taking a commit's change out of sessions and of the history queue, record by record (gitstore, section 6)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -68,7 +68,7 @@ def _read(reader: Reader, data: bytes) -> _Session:
 
 
 def _is_message(record: Record) -> bool:
-    return record.readable and "_type" not in record.value
+    return record.readable and record.value.get("_type") is None
 
 
 def _messages(records: Iterable[Record]) -> list[Message]:
@@ -103,10 +103,8 @@ def undo_queue(commit: bytes, now: bytes, before: bytes) -> bytes:
     Raises:
         CannotUndoError: An entry was changed since, or a number that would return is in use again.
     """
-    reader = Reader()
-    mid, present, old = (
-        [_as_entry(r) for r in reader.records(jsonl.parse(data).lines)] for data in (commit, now, before)
-    )
+    reader = Reader(entry_identity)
+    mid, present, old = (reader.records(jsonl.parse(data).lines) for data in (commit, now, before))
     versions = align(mid, present, old)
     taken = take_back(versions)
     _refuse(taken.clashes)
@@ -118,11 +116,6 @@ def undo_queue(commit: bytes, now: bytes, before: bytes) -> bytes:
     if not _rising(data) and _rising(now):
         raise CannotUndoError("numbers of entries that would return are in use again")
     return data
-
-
-def _as_entry(record: Record) -> Record:
-    identity = entry_identity(record.value)
-    return record if identity is None else replace(record, identity=identity)
 
 
 def _fields(

@@ -105,7 +105,8 @@ def write(frame: bytes, members: Iterable[Member]) -> bytes:
     if not places:
         start = frame.index(b"{") + 1
         return frame[:start] + b", ".join(member.spelled for member in wanted.values()) + frame[start:]
-    comma = frame[places[0].end : places[1].start] if len(places) > 1 else b", "
+    tight = frame[: places[0].value_start].endswith(b":")
+    comma = frame[places[0].end : places[1].start] if len(places) > 1 else b"," if tight else b", "
     order = dict.fromkeys(place.name for place in places)
     named = [wanted.pop(name) for name in order if name in wanted]
     text = comma.join(member.spelled for member in (*named, *wanted.values()))

@@ -12,8 +12,8 @@ from gitmem.core.merge.atoms import Atom, AtomKey, are_one, atoms, completed, fo
 from gitmem.core.merge.conflict import Conflict, ConflictKind, conflict, digest
 from gitmem.core.merge.metadata import Head, finished, head_of, merge_heads
 from gitmem.core.merge.order import merge_order
-from gitmem.core.merge.records import Reader, Record, joined
-from gitmem.core.merge.rules import numbered, pick_flag, survivors
+from gitmem.core.merge.records import Reader, Record, joined, merge_items
+from gitmem.core.merge.rules import pick_flag, survivors
 from gitmem.core.model import TreePath
 
 
@@ -109,9 +109,9 @@ def _merged_atoms(
             merged[key] = ours.atoms[key] if key in ours.atoms else theirs.atoms[key]
             continue
         before, mine, other = base.atoms.get(key), ours.atoms[key], theirs.atoms[key]
-        was = before is not None and before.archived
-        archived = pick_flag(was, mine.archived, other.archived)
-        merged[key] = replace(fold(before, mine, other), archived=archived)
+        archived = pick_flag(before is not None and before.archived, mine.archived, other.archived)
+        atom = mine if mine.spelled == other.spelled else fold(before, mine, other)
+        merged[key] = atom if atom.archived == archived else replace(atom, archived=archived)
         if before is not None and len({before.head, mine.head, other.head}) == 3:
             texts = mine.head.raw, other.head.raw
             conflicts.append(conflict(path, ConflictKind.MESSAGE, before.head.raw, texts))
@@ -141,14 +141,12 @@ def _written(order: Sequence[Atom]) -> list[Atom]:
 
 def _opaque(base: _Version, ours: _Version, theirs: _Version, written: Sequence[Atom]) -> list[Record]:
     """Records of types we do not know, by R1. A provider's state is bound to an exact list of messages: it stays with that."""
-    versions = (numbered(_unbound(base)), numbered(_unbound(ours)), numbered(_unbound(theirs)))
-    order = merge_order(survivors(*versions), versions, rank=lambda key: (key[0].identity, key[1]))
     messages = _messages(written)
     bound = [_bound(side) for side in (ours, theirs) if _messages(side.atoms.values()) == messages]
     states = min(
         (found for found in bound if found), key=lambda found: [record.raw for record in found], default=[]
     )
-    return [*states, *(record for record, _ in order)]
+    return states + merge_items(_unbound(base), _unbound(ours), _unbound(theirs))
 
 
 def _bound(version: _Version) -> list[Record]:
