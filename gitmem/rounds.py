@@ -247,7 +247,8 @@ class Rounds:
         """The index gets what moved a little later, off the path of commits."""
         gitindex.follow(self._moved, moved)
         if self._moved and self._agenda.index is None:
-            self._agenda.index = now + _INDEX_DELAY
+            # a person's next commit is made from the index: it must not undo ours
+            self._agenda.index = now + (0.0 if self.opened.workspace.adopted else _INDEX_DELAY)
 
     def _count(self, commits: Iterable[CommitInfo]) -> None:
         for commit in commits:

@@ -4,6 +4,7 @@ The repository's configuration is data to us: it is parsed for the few keys that
 followed, and nothing it names is ever run (gitstore, section 1, co-tenant rules).
 """
 
+import math
 import os
 import shutil
 import time
@@ -30,8 +31,9 @@ _OPERATIONS = {
 """Marks of an unfinished operation. REBASE_HEAD and ORIG_HEAD stay behind after finished ones and mean nothing."""
 
 _INDEX_PATIENCE = 3.0
-_INDEX_FRESH = 10.0
-"""Seconds: an index lock older than this is somebody's long operation or left behind, and nothing to wait for."""
+_TOUCHED = {"index.lock": 10.0, "index": 0.25, "COMMIT_EDITMSG": 0.25}
+"""Files of a person's git command, and the seconds for which each tells that one may be running. An older lock is a long
+operation's or was left behind; our own update of the index keeps its time."""
 
 _GC_PATIENCE = 10.0
 """Seconds to wait for somebody's `git gc`."""
@@ -136,20 +138,27 @@ def operation_in_progress(git: GitDir) -> str | None:
 
 
 def await_index(git: GitDir) -> None:
-    """Let a person's git command finish: it fails when the branch moves while it holds the index.
+    """Let a person's git command finish: it fails when the branch moves between its start and its end.
 
-    Waits for a fresh lock only, and not for long: a left-behind one stops nothing.
+    `git commit` holds no lock while it makes the commit, so the moment after it touched its files counts too. Waits for a
+    fresh lock only, and not for long: a left-behind one stops nothing.
     """
-    lock = git.control / "index.lock"
     deadline = time.monotonic() + _INDEX_PATIENCE
-    while time.monotonic() < deadline:
-        try:
-            age = time.time() - lock.stat().st_mtime
-        except FileNotFoundError:
-            return
-        if age > _INDEX_FRESH:
-            return
+    while time.monotonic() < deadline and _person_at_work(git):
         time.sleep(0.01)
+
+
+def _person_at_work(git: GitDir) -> bool:
+    return any(_age(git.control / name) < fresh for name, fresh in _TOUCHED.items())
+
+
+def _age(path: Path) -> float:
+    """Seconds since a file was written; for ever where there is none, or a clock that went back."""
+    try:
+        age = time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return math.inf
+    return age if age >= 0 else math.inf
 
 
 def await_gc(git: GitDir) -> None:
