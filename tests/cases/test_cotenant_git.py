@@ -6,6 +6,7 @@ Each situation is made anew with plain git; what gitmem then does is the real th
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -491,6 +492,35 @@ def test_b54_fifty_commits_of_a_person_never_fail_because_of_us(tmp_path: Path) 
     assert added.count("+the last word") == 1
     assert git(root, "log", "--format=%s", "--grep=^person").count("person") == 50
     assert git(root, "fsck", "--full", "--strict", "--no-dangling") == ""
+
+
+@pytest.mark.slow
+def test_b54_a_person_who_commits_all_the_time_does_not_fail_while_the_agent_writes(tmp_path: Path) -> None:
+    root = repository(tmp_path / "ws", {"SOUL.md": "x\n", "work/a.txt": "0\n"})
+    keep(root)
+    done = threading.Event()
+
+    def agent() -> None:
+        while not done.wait(0.2):
+            append(root / "SOUL.md", "agent\n")
+
+    writing = threading.Thread(target=agent)
+    with watching(root) as daemon:
+        writing.start()
+        try:
+            for number in range(50):
+                append(root / "work" / "a.txt", f"{number}\n")
+                git(root, "add", "work/a.txt")
+                git(root, "commit", "-q", "-m", f"person {number}")
+        finally:
+            done.set()
+            writing.join()
+        daemon.flush()
+        text = (root / "SOUL.md").read_bytes()
+        eventually("all is committed", lambda: committed(root, "SOUL.md") == text)
+        eventually("status is clean", lambda: changes(root) == set())
+        assert daemon.status()["problem"] is None
+    assert git(root, "log", "--format=%s", "--grep=^person").count("person") == 50
 
 
 @pytest.mark.slow
