@@ -125,7 +125,8 @@ def fold(base: Atom | None, ours: Atom, theirs: Atom) -> Atom:
     head = pick_record(base.head if base else None, ours.head, theirs.head, _better)
     calls = declared(head.value)
     before, mine, other = base.by_call if base else {}, ours.by_call, theirs.by_call
-    results = (_result(before.get(call), mine.get(call), other.get(call)) for call in calls)
+    order = list(mine) if list(mine) == list(other) else list(calls)
+    results = (_result(before.get(call), mine.get(call), other.get(call)) for call in order)
     return Atom(head, tuple(result for result in results if result is not None), ours.archived, calls)
 
 

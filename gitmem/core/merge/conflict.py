@@ -30,6 +30,8 @@ class ConflictKind(StrEnum):
     """Both changed a file that cannot be merged; the losing version is kept as a copy."""
     TYPE = "type"
     """A file, a link: both changed what lies at the path; the losing one is kept as a copy."""
+    DREAM = "dream/dream"
+    """Both dreamed of the same entries while apart: each wrote what it made of them into the long-term memory."""
     PLACE = "file/directory"
     """A file where the other side has a folder; the file moved aside."""
 

@@ -54,7 +54,8 @@ def merge_file(
     if path_class is PathClass.SESSION:
         return Merged(*merge_session(path, base, ours, theirs))
     if path_class is PathClass.HISTORY:
-        return Merged(merge_queue(Queue(base), Queue(ours), Queue(theirs)).history)
+        queue, conflicts = merge_queue(path, Queue(base), Queue(ours), Queue(theirs))
+        return Merged(queue.history, conflicts)
     if ours is None or theirs is None:
         return _edit_wins(path, base, ours or theirs or b"")
     if path_class is PathClass.CURSOR:

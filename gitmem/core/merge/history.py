@@ -8,10 +8,12 @@ from typing import NamedTuple, TypeAlias
 from gitmem.core import history, jsonl
 from gitmem.core.conversation import Message
 from gitmem.core.merge import members
+from gitmem.core.merge.conflict import Conflict, ConflictKind
 from gitmem.core.merge.numbers import renumbered
 from gitmem.core.merge.order import merge_order
 from gitmem.core.merge.records import Reader
 from gitmem.core.merge.rules import Numbered, numbered, pick, pick_flag, survivors
+from gitmem.core.model import TreePath
 
 EntryKey: TypeAlias = Numbered[str]
 
@@ -102,12 +104,14 @@ def entry_identity(value: Message) -> str | None:
     return jsonl.identity([value.get(name) for name in ("timestamp", "content", "session_key")])
 
 
-def merge_queue(base: Queue, ours: Queue, theirs: Queue) -> Queue:
+def merge_queue(
+    path: TreePath, base: Queue, ours: Queue, theirs: Queue
+) -> tuple[Queue, tuple[Conflict, ...]]:
     """Merge a queue that both sides changed.
 
     Returns:
         Entries by R1; each is processed or not as R2 says, and the cursors say exactly that. Numbers rise strictly, and none is
-        used twice.
+        used twice. A conflict where both sides dreamed of the same entries: no merge can undo one of the two Dreams.
     """
     reader = Reader(entry_identity)
     before, mine, other = (read(queue, base, reader) for queue in (base, ours, theirs))
@@ -131,11 +135,25 @@ def merge_queue(base: Queue, ours: Queue, theirs: Queue) -> Queue:
     lines = [_line(merged[key], numbers.get(key)) for key in _placed(numbers, chain(done, waiting))]
     reached = max([mine.dreamed, other.dreamed, *(numbers[key] for key in done if key in numbers)])
     first = min((numbers[key] for key in waiting if key in numbers), default=reached + 1)
-    return Queue(
+    queue = Queue(
         _content(lines, *(queue.history is not None for queue in (base, ours, theirs))),
         _counter(max([top, *numbers.values()]), max(numbers.values(), default=0), ours.cursor, theirs.cursor),
         _counter(min(reached, first - 1), 0, ours.dream_cursor, theirs.dream_cursor),
     )
+    return queue, tuple(_dreamed_twice(path, numbers, before, mine, other))
+
+
+def _dreamed_twice(
+    path: TreePath, numbers: Mapping[EntryKey, int], base: Version, ours: Version, theirs: Version
+) -> Iterator[Conflict]:
+    waited = {key for key, item in base.items.items() if not item.processed}
+    both = [
+        numbers[key]
+        for key in numbers
+        if key in waited and ours.items[key].processed and theirs.items[key].processed
+    ]
+    if both:
+        yield Conflict(path, ConflictKind.DREAM, None, tuple(str(number) for number in both))
 
 
 def _merged(key: EntryKey, base: Version, ours: Version, theirs: Version) -> Item:

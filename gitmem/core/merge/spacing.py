@@ -72,17 +72,21 @@ def _wider(one: _Place, other: _Place) -> _Place:
 
 
 def _gap(text: Text, before: Text | None, place: _Place | None) -> bytes:
-    """The blank lines before a unit that now stands behind another one than it did, perhaps."""
+    """The blank lines before a unit, which may now stand behind another one than it did."""
     if place is not None and place.before == before:
         return place.gap
     if before is None:
         return b""
+    old = place if place is not None and place.before is not None else None
     if before.kind == text.kind == UnitKind.ITEM:
-        in_list = place is not None and place.before is not None and place.before.kind == UnitKind.ITEM
-        return place.gap if place is not None and in_list else b""
-    if place is None or place.before is None or not place.gap:
-        return b"" if _holds(before, text) and place is not None and place.before is not None else b"\n"
-    return place.gap
+        return (
+            old.gap
+            if old is not None and old.before is not None and old.before.kind == UnitKind.ITEM
+            else b""
+        )
+    if old is None:
+        return b"\n"
+    return old.gap or (b"" if _holds(before, text) else b"\n")
 
 
 def _holds(before: Text, text: Text) -> bool:

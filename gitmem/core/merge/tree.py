@@ -78,20 +78,21 @@ def _queues(classify: Classify, versions: tuple[Tree, Tree, Tree]) -> Iterator[t
         paths = [f"{folder}/{name}".removeprefix("/") for name in _QUEUE]
         files = [[version.get(path) for path in paths] for version in versions]
         if not any(file is not None and file.mode == MODE_SYMLINK for some in files for file in some):
-            yield from zip(paths, _merged_queue(files), strict=True)
+            yield from zip(paths, _merged_queue(paths[0], files), strict=True)
 
 
-def _merged_queue(files: list[list[File | None]]) -> list[MergedPath]:
+def _merged_queue(path: TreePath, files: list[list[File | None]]) -> list[MergedPath]:
     base, ours, theirs = (Queue(*(file.data if file else None for file in some)) for some in files)
+    conflicts: tuple[Conflict, ...] = ()
     if ours == theirs or theirs == base:
         queue = ours
+    elif ours == base:
+        queue = theirs
     else:
-        queue = theirs if ours == base else merge_queue(base, ours, theirs)
+        queue, conflicts = merge_queue(path, base, ours, theirs)
     modes = [merge_modes(*versions) for versions in zip(*files, strict=True)]
-    return [
-        MergedPath(None if data is None else File(data, mode))
-        for data, mode in zip(queue, modes, strict=True)
-    ]
+    merged = [None if data is None else File(data, mode) for data, mode in zip(queue, modes, strict=True)]
+    return [MergedPath(merged[0], conflicts), *(MergedPath(file) for file in merged[1:])]
 
 
 def _settled(

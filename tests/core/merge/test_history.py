@@ -4,6 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gitmem.core import history, jsonl
+from gitmem.core.merge.conflict import Conflict, ConflictKind
 from gitmem.core.merge.history import Queue, merge_queue
 from tests.core.conversations import Json, file_of
 from tests.core.merge.versions import THOROUGH, always_the_same, entries, three
@@ -34,7 +35,7 @@ def three_queues(draw: st.DrawFn) -> tuple[Queue, Queue, Queue]:
 def merge(base: Queue, ours: Queue, theirs: Queue) -> Queue:
     if ours == theirs or theirs == base:
         return ours
-    return theirs if ours == base else merge_queue(base, ours, theirs)
+    return theirs if ours == base else merge_queue("h", base, ours, theirs)[0]
 
 
 def dreamed(queue: Queue) -> dict[tuple[str, int], bool]:
@@ -106,3 +107,68 @@ def test_a_dream_under_way_while_a_merge_is_installed_skips_nothing(
     for entry in history.after(history.parse(result.history or b""), mark):
         if entry.cursor <= batch[-1].cursor:
             assert (entry.timestamp, entry.content, entry.session_key) in known
+
+
+def told(numbered: list[tuple[int, str]], dreamed: int = 0, top: int | None = None) -> Queue:
+    lines = [
+        {"cursor": cursor, "timestamp": "2026-03-01 10:00", "content": text} for cursor, text in numbered
+    ]
+    last = max([0, *(cursor for cursor, _ in numbered)]) if top is None else top
+    return Queue(file_of(*lines), b"%d" % last, b"%d" % dreamed)
+
+
+def entries_of(queue: Queue) -> list[tuple[int, str]]:
+    return [(entry.cursor, entry.content) for entry in history.parse(queue.history or b"").entries]
+
+
+def test_entries_of_both_machines_that_took_the_same_number_are_both_there_with_numbers_of_their_own() -> (
+    None
+):
+    base = told([(1, "a")], dreamed=1)
+    result = merge(base, told([(1, "a"), (2, "b")], 1), told([(1, "a"), (2, "c")], 1))
+    assert [cursor for cursor, _ in entries_of(result)] == [1, 3, 4]
+    assert sorted(text for _, text in entries_of(result)) == ["a", "b", "c"]
+    assert (result.cursor, result.dream_cursor) == (b"4", b"1")
+
+
+def test_entries_dropped_by_a_compaction_stay_dropped() -> None:
+    base = told([(1, "a"), (2, "b")], dreamed=2)
+    result = merge(base, told([(2, "b")], 2), told([(1, "a"), (2, "b"), (3, "c")], 2))
+    assert entries_of(result) == [(2, "b"), (4, "c")]
+
+
+def test_what_one_machine_dreamed_is_not_dreamed_again_and_what_none_did_is_not_skipped() -> None:
+    base = told([(1, "a"), (2, "b")])
+    result = merge(base, told([(1, "a"), (2, "b")], 2), told([(1, "a"), (2, "b"), (3, "c")], 1))
+    assert entries_of(result) == [(1, "a"), (2, "b"), (4, "c")]
+    assert result.dream_cursor == b"2"
+
+
+def test_a_cursor_that_was_set_back_to_dream_again_is_set_back_for_all() -> None:
+    base = told([(1, "a"), (2, "b")], dreamed=2)
+    result = merge(base, told([(1, "a"), (2, "b")], 0), told([(1, "a"), (2, "b"), (3, "c")], 2))
+    assert result.dream_cursor == b"0"
+
+
+def test_an_unreadable_cursor_counts_as_it_was() -> None:
+    base = told([(1, "a"), (2, "b")], dreamed=2)
+    ours = told([(1, "a"), (2, "b"), (3, "c")], 2)._replace(dream_cursor=b"")
+    result = merge(base, ours, told([(1, "a"), (2, "b"), (3, "d")], 2))
+    assert result.dream_cursor == b"2"
+
+
+def test_two_dreams_of_the_same_entries_are_told() -> None:
+    base = told([(1, "a"), (2, "b"), (3, "c")])
+    both = told([(1, "a"), (2, "b"), (3, "c")], 2), told([(1, "a"), (2, "b"), (3, "c")], 1)
+    assert merge_queue("h", base, *both)[1] == (Conflict("h", ConflictKind.DREAM, None, ("1",)),)
+
+
+def test_lines_that_are_no_entries_stay_behind_the_entry_they_followed() -> None:
+    base = Queue(b'{"cursor": 1, "timestamp": "t", "content": "a"}\nodd\n', b"1", b"1")
+    more = b'{"cursor": 2, "timestamp": "t", "content": "%s"}\n'
+    ours, theirs = (
+        base._replace(history=(base.history or b"") + more % text, cursor=b"2") for text in (b"x", b"y")
+    )
+    assert [line[:20] for line in (merge(base, ours, theirs).history or b"").split(b"\n")] == [
+        b'{"cursor": 1, "times', b"odd", b'{"cursor": 3, "times', b'{"cursor": 4, "times', b"",
+    ]  # fmt: skip

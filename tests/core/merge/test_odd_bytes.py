@@ -116,7 +116,7 @@ def test_any_queue_merges_to_the_same_from_both_sides(
     dreams: tuple[bytes | None, bytes | None, bytes | None],
 ) -> None:
     base, ours, theirs = (Queue(*parts) for parts in zip(versions, cursors, dreams, strict=True))
-    assert merge_queue(base, ours, theirs) == merge_queue(base, theirs, ours)
+    assert merge_queue("h", base, ours, theirs) == merge_queue("h", base, theirs, ours)
 
 
 @settings(THOROUGH, max_examples=1000)
