@@ -2,10 +2,11 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.core.merge.conflict import ConflictKind
+from gitmem.core.merge.conflict import ConflictKind, copy_path, digest
 from gitmem.core.merge.tree import MergedTree, Tree, applied, merge_tree
 from gitmem.core.model import MODE_EXECUTABLE, MODE_FILE, MODE_SYMLINK, File
 from gitmem.core.paths import classify_path
@@ -191,3 +192,23 @@ def test_a_record_of_a_conflict_is_the_same_on_every_machine() -> None:
         "values": ["- b", "- c"],
     }
     assert not merge_tree(classify_path, base, ours, theirs, record=False).files.keys() - {"USER.md"}
+
+
+@pytest.mark.parametrize(
+    ("path", "copy"),
+    [
+        ("a/b.tar.gz", "a/b.tar.conflict-HASH.gz"),
+        ("noext", "noext.conflict-HASH"),
+        (".hidden", ".hidden.conflict-HASH"),
+        ("memory/x.bin", ".gitmem/conflicts/files/memory/x.conflict-HASH.bin"),
+        ("\udcff.bin", "\udcff.conflict-HASH.bin"),
+    ],
+)
+def test_copies_are_named_by_their_content(path: str, copy: str) -> None:
+    assert copy_path(path, b"x") == copy.replace("HASH", digest(b"x")[:8])
+
+
+def test_names_of_copies_fit_into_a_file_system() -> None:
+    name = copy_path(f"a/{'é' * 120}.bin", b"x").removeprefix("a/")
+    assert len(name.encode()) <= 255
+    assert name.endswith(f".conflict-{digest(b'x')[:8]}.bin")
