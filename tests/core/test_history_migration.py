@@ -47,6 +47,6 @@ def test_text_too_long_for_an_entry_goes_on_in_the_next() -> None:
 )
 def test_no_word_of_an_old_history_is_lost(parts: list[str]) -> None:
     text = "".join(parts).encode("utf-8", "replace").decode()
-    kept = "".join(content for _, _, content in entries(text))
+    kept = "\n".join(content for _, _, content in entries(text))
     dates = r"\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]\n]*\]"
     assert not set(re.findall(r"\w+", re.sub(dates, " ", text))) - set(re.findall(r"\w+", kept))
