@@ -41,6 +41,19 @@ def git(where: Path, *words: str) -> str:
     return done.stdout.decode("utf-8", "surrogateescape")
 
 
+def commit_beside(where: Path, *words: str, lost: int = 3) -> int:
+    """Commit while somebody else commits too; returns how often HEAD moved in the instant between git's look and its lock.
+
+    Between two persons that instant is there as well, and git's answer is to try again. It must be rare.
+    """
+    for races in range(lost + 1):
+        done = attempt(where, "commit", *words)
+        if b"cannot lock ref 'HEAD'" not in done.stderr:
+            assert done.returncode == 0, done.stderr.decode("utf-8", "replace")
+            return races
+    raise AssertionError(f"HEAD moved {lost} times in a row")
+
+
 def lay(root: Path, files: Mapping[str, str | bytes]) -> None:
     """Write files, their folders first."""
     for name, content in files.items():
