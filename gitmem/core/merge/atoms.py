@@ -64,14 +64,18 @@ def atoms(records: Sequence[Record], mark: int) -> dict[AtomKey, Atom]:
             again is allowed, to hide is not.
 
     Returns:
-        The atoms by identity: of the calls where there are some (that survives a replay, which changes timestamps), else of the
-        whole message; and the number among equal ones.
+        The atoms by identity and the number among equal ones. A message is what all of it says; one that calls tools only what it
+        says and calls: that survives a replay, which changes timestamps.
     """
     found = list(_cut(records, mark))
-    names = (
-        f"calls:{jsonl.identity(list(atom.calls))}" if atom.calls else atom.head.identity for atom in found
-    )
-    return dict(zip(numbered(names), found, strict=True))
+    return dict(zip(numbered(_identity(atom) for atom in found), found, strict=True))
+
+
+def _identity(atom: Atom) -> str:
+    if not atom.calls:
+        return atom.head.identity
+    said = [atom.head.value.get("content") or "", atom.head.value.get("tool_calls")]
+    return f"calls:{jsonl.identity(said)}"
 
 
 def _cut(records: Sequence[Record], mark: int) -> Iterator[Atom]:
@@ -95,29 +99,23 @@ def _answered(record: Record) -> str | None:
 
 
 def are_one(base: Atom | None, ours: Atom, theirs: Atom) -> bool:
-    """Whether two atoms with equal call ids are versions of one, and not two to which a provider gave the same ids.
+    """Whether two atoms that say and call the same are one, and not two whose calls a provider gave the same ids.
 
-    They are where one side left the base's as it is, where all three make the same calls, or where both say the same and no call
-    has two different real results.
+    They are two where both sides have new, different, real results of a call.
     """
-    if base is not None and base.records in (ours.records, theirs.records):
-        return True
-    if base is not None and _calls(base) == _calls(ours) == _calls(theirs):
-        return True
-    others = theirs.by_call
-    pairs = [(result.value, others[call].value) for call, result in ours.by_call.items() if call in others]
-    agree = all(_cut_off(one) or _cut_off(two) or _content(one) == _content(two) for one, two in pairs)
-    return (
-        agree and _calls(ours) == _calls(theirs) and _content(ours.head.value) == _content(theirs.head.value)
+    before, others = base.by_call if base else {}, theirs.by_call
+    return all(
+        len({_content(result), _content(others[call])}) == 1
+        or _cut_off(result.value)
+        or _cut_off(others[call].value)
+        or before.get(call) in (result, others[call])
+        for call, result in ours.by_call.items()
+        if call in others
     )
 
 
-def _calls(atom: Atom) -> bytes:
-    return jsonl.canonical(atom.head.value.get("tool_calls"))
-
-
-def _content(message: Message) -> bytes:
-    return jsonl.canonical(message.get("content"))
+def _content(record: Record) -> bytes:
+    return jsonl.canonical(record.value.get("content"))
 
 
 def fold(base: Atom | None, ours: Atom, theirs: Atom) -> Atom:

@@ -22,8 +22,6 @@ class ConflictKind(StrEnum):
     """Both changed a unit; both texts are in the file, except of a heading or front matter, of which there can be one."""
     DELETE = "delete/modify"
     """One removed what the other changed; it stays."""
-    MESSAGE = "message"
-    """Both changed a message of a session."""
     METADATA = "metadata"
     """Both changed a field of a session's state."""
     FILE = "file"
@@ -85,6 +83,8 @@ def digest(data: bytes) -> str:
 def copy_path(path: TreePath, data: bytes, length: int = 8) -> TreePath:
     """Where a losing version is kept: named by its content, so that copies never conflict themselves.
 
+    Beside the winner, except where an agent would read it, or where nothing would be kept: hidden files are of the machine.
+
     Args:
         path: Where it lost.
         data: The losing bytes.
@@ -98,4 +98,4 @@ def copy_path(path: TreePath, data: bytes, length: int = 8) -> TreePath:
     while len(f"{stem}{ending}".encode("utf-8", "surrogateescape")) > _MAX_NAME and stem:
         stem = stem[:-1]
     copy = f"{folder}{slash}{stem}{ending}"
-    return f"{FOLDER}/files/{copy}" if path.startswith(_PRIVATE) else copy
+    return f"{FOLDER}/files/{copy}" if path.startswith(_PRIVATE) or name.startswith(".") else copy

@@ -41,23 +41,21 @@ def merge_session(
     removed = ours is None or theirs is None
     if removed and not keep - before.atoms.keys():
         return None, ()
-    merged, conflicts = _merged_atoms(path, keep, before, mine, other)
+    merged = _merged_atoms(keep, before, mine, other)
     written = _written(_in_order(merged, before, mine, other))
-    mark = sum(atom.count for atom in written if atom.archived)
+    head, conflicts = merge_heads(before.head, mine.head, other.head, path)
     if removed:
         head = mine.head if theirs is None else other.head
-        conflicts = [_removal(path, base, ours if theirs is None else theirs)] if base is not None else []
-    else:
-        head, more = merge_heads(before.head, mine.head, other.head, path)
-        conflicts += more
-    line = finished(head, mark)
+        conflicts = (_removal(path, base, ours or theirs),)
+    line = finished(head, sum(atom.count for atom in written if atom.archived))
     metadata = b"" if line is None else line + b"\n"
-    opaque = _opaque(before, mine, other, written)
-    return metadata + joined(opaque) + joined(_messages(written)), tuple(conflicts)
+    return metadata + joined(_opaque(before, mine, other, written)) + joined(_messages(written)), conflicts
 
 
-def _removal(path: TreePath, base: bytes, left: bytes | None) -> Conflict:
-    return conflict(path, ConflictKind.DELETE, digest(base).encode(), [b"", digest(left or b"").encode()])
+def _removal(path: TreePath, base: bytes | None, left: bytes | None) -> Conflict:
+    """One side removed the session, the other one went on with it."""
+    values = (b"", digest(left or b"").encode())
+    return conflict(path, ConflictKind.DELETE, digest(base or b"").encode(), values)
 
 
 def _read(reader: Reader, data: bytes | None) -> _Version:
@@ -79,7 +77,7 @@ def _read(reader: Reader, data: bytes | None) -> _Version:
 
 
 def _split(base: _Version, ours: _Version, theirs: _Version) -> tuple[_Version, _Version, _Version]:
-    """Tell atoms apart that have equal call ids but are different turns; some providers count their calls from 0 each time."""
+    """Tell atoms apart that make equal calls but are different turns: some providers count their calls from 0 each time."""
     apart = {
         key
         for key, atom in ours.atoms.items()
@@ -100,11 +98,10 @@ def _own_name(key: AtomKey, atom: Atom) -> AtomKey:
 
 
 def _merged_atoms(
-    path: TreePath, keep: set[AtomKey], base: _Version, ours: _Version, theirs: _Version
-) -> tuple[dict[AtomKey, Atom], list[Conflict]]:
+    keep: set[AtomKey], base: _Version, ours: _Version, theirs: _Version
+) -> dict[AtomKey, Atom]:
     merged: dict[AtomKey, Atom] = {}
-    conflicts = []
-    for key in sorted(keep):
+    for key in keep:
         if key not in ours.atoms or key not in theirs.atoms:
             merged[key] = ours.atoms[key] if key in ours.atoms else theirs.atoms[key]
             continue
@@ -112,10 +109,7 @@ def _merged_atoms(
         archived = pick_flag(before is not None and before.archived, mine.archived, other.archived)
         atom = mine if mine.spelled == other.spelled else fold(before, mine, other)
         merged[key] = atom if atom.archived == archived else replace(atom, archived=archived)
-        if before is not None and len({before.head, mine.head, other.head}) == 3:
-            texts = mine.head.raw, other.head.raw
-            conflicts.append(conflict(path, ConflictKind.MESSAGE, before.head.raw, texts))
-    return merged, conflicts
+    return merged
 
 
 def _in_order(merged: Mapping[AtomKey, Atom], base: _Version, ours: _Version, theirs: _Version) -> list[Atom]:

@@ -229,3 +229,14 @@ def test_damaged_lines_stay_where_they_were_and_are_not_counted() -> None:
     assert (data or b"").split(b"\n")[2] == b"not json"
     assert session.parse(data or b"").last_consolidated == 1
     assert texts(data) == ["ask", "mine", "other"]
+
+
+def test_a_new_turn_with_used_ids_is_not_taken_for_the_removed_one() -> None:
+    other = {**CALLS, "content": "again", "timestamp": at(6)}
+    theirs = talk(user("next", timestamp=at(5)), other, tool("A", "3"), tool("B", "4"))
+    assert texts(merge(talk(ASK, CALLS, tool("A"), tool("B")), None, theirs)[0]) == [
+        "next",
+        "again",
+        "3",
+        "4",
+    ]

@@ -199,7 +199,7 @@ def test_a_record_of_a_conflict_is_the_same_on_every_machine() -> None:
     [
         ("a/b.tar.gz", "a/b.tar.conflict-HASH.gz"),
         ("noext", "noext.conflict-HASH"),
-        (".hidden", ".hidden.conflict-HASH"),
+        (".hidden", ".gitmem/conflicts/files/.hidden.conflict-HASH"),
         ("memory/x.bin", ".gitmem/conflicts/files/memory/x.conflict-HASH.bin"),
         ("\udcff.bin", "\udcff.conflict-HASH.bin"),
     ],
