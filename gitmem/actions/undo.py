@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from gitmem.core.checkpoint import is_mid_turn
 from gitmem.core.merge.inverse import inverse
 from gitmem.core.model import Change, CommitInfo, File, Kind, Message, PathClass, Snapshot, TreePath
+from gitmem.core.session_names import sidecar_of
 from gitmem.edges import process, tip, transaction
 from gitmem.edges.opened import Opened
 from gitmem.errors import Conflict, NotFound, SessionInUse, UsageError
@@ -172,7 +173,7 @@ def check_in_use(opened: Opened, paths: Collection[TreePath]) -> None:
             continue
         age = opened.clock() - reading.signature.mtime_ns / 1e9
         hint = "Stop the agent first, or say --force."
-        if is_mid_turn(reading.file.data):
+        if is_mid_turn(reading.file.data) or opened.read(sidecar_of(path)).file is not None:
             raise SessionInUse(f"{path} is in the middle of a turn", hint)
         if running or (running is None and age < opened.settings.session_hot):
             raise SessionInUse(
