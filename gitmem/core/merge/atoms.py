@@ -55,27 +55,31 @@ class Atom:
         return {str(result.value.get("tool_call_id")): result for result in self.results}
 
 
-def atoms(records: Sequence[Record], mark: int) -> dict[AtomKey, Atom]:
+def atoms(records: Sequence[Record], mark: int, known: dict[bytes, str]) -> dict[AtomKey, Atom]:
     """Cut a session into atoms, in order.
 
     Args:
         records: Messages and lines that cannot be read.
         mark: How many leading messages are archived. An atom that is archived in part counts as not archived: to summarise
             again is allowed, to hide is not.
+        known: Identities found so far, by line; filled for the versions that come after.
 
     Returns:
         The atoms by identity and the number among equal ones. A message is what all of it says; one that calls tools only what it
         says and calls: that survives a replay, which changes timestamps.
     """
     found = list(_cut(records, mark))
-    return dict(zip(numbered(_identity(atom) for atom in found), found, strict=True))
+    return dict(zip(numbered(_identity(atom, known) for atom in found), found, strict=True))
 
 
-def _identity(atom: Atom) -> str:
+def _identity(atom: Atom, known: dict[bytes, str]) -> str:
     if not atom.calls:
         return atom.head.identity
-    said = [atom.head.value.get("content") or "", atom.head.value.get("tool_calls")]
-    return f"calls:{jsonl.identity(said)}"
+    name = known.get(atom.head.raw)
+    if name is None:
+        said = [atom.head.value.get("content") or "", atom.head.value.get("tool_calls")]
+        name = known[atom.head.raw] = f"calls:{jsonl.identity(said)}"
+    return name
 
 
 def _cut(records: Sequence[Record], mark: int) -> Iterator[Atom]:
@@ -103,6 +107,8 @@ def are_one(base: Atom | None, ours: Atom, theirs: Atom) -> bool:
 
     They are two where both sides have new, different, real results of a call.
     """
+    if ours.results == theirs.results:
+        return True
     before, others = base.by_call if base else {}, theirs.by_call
     return all(
         len({_content(result), _content(others[call])}) == 1

@@ -36,7 +36,8 @@ def merge_session(
         Run state is dropped: it belongs to the machine that wrote it.
     """
     reader = Reader()
-    before, mine, other = _split(_read(reader, base), _read(reader, ours), _read(reader, theirs))
+    known: dict[bytes, str] = {}
+    before, mine, other = _split(*(_read(reader, known, data) for data in (base, ours, theirs)))
     keep = survivors(before.atoms, mine.atoms, other.atoms)
     removed = ours is None or theirs is None
     if removed and not keep - before.atoms.keys():
@@ -58,7 +59,7 @@ def _removal(path: TreePath, base: bytes | None, left: bytes | None) -> Conflict
     return conflict(path, ConflictKind.DELETE, digest(base or b"").encode(), values)
 
 
-def _read(reader: Reader, data: bytes | None) -> _Version:
+def _read(reader: Reader, known: dict[bytes, str], data: bytes | None) -> _Version:
     if data is None:
         return _Version()
     parsed = session.parse(data)
@@ -73,7 +74,7 @@ def _read(reader: Reader, data: bytes | None) -> _Version:
                 records.append(record)
             case _:
                 opaque.append(record)
-    return _Version(head_of(heads), tuple(opaque), atoms(records, parsed.last_consolidated))
+    return _Version(head_of(heads), tuple(opaque), atoms(records, parsed.last_consolidated, known))
 
 
 def _split(base: _Version, ours: _Version, theirs: _Version) -> tuple[_Version, _Version, _Version]:

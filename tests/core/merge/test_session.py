@@ -240,3 +240,12 @@ def test_a_new_turn_with_used_ids_is_not_taken_for_the_removed_one() -> None:
         "3",
         "4",
     ]
+
+
+def test_an_interrupted_result_never_replaces_a_real_one() -> None:
+    stub = "Error: Task interrupted before this tool finished."
+    base = talk(ASK, CALLS, tool("A", "real"), tool("B", "real"))
+    ours = talk(ASK, CALLS, tool("A", stub), tool("B", "real"))
+    assert texts(merge(base, ours, talk(ASK, CALLS, tool("A", "real"), tool("B", "real"), user("x")))[0]) == [
+        *("ask", "", "real", "real", "x")
+    ]
