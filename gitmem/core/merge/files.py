@@ -57,13 +57,14 @@ def merge_file(
         queue, conflicts = merge_queue(path, Queue(base), Queue(ours), Queue(theirs))
         return Merged(queue.history, conflicts)
     if ours is None or theirs is None:
-        return _edit_wins(path, base, ours or theirs or b"")
+        return edit_wins(path, base, ours or theirs or b"")
     if path_class is PathClass.CURSOR:
         return Merged(max(ours, theirs, key=lambda data: (parse_cursor(data) or 0, data)))
     return _merge_by_name(path, base, ours, theirs, newer)
 
 
-def _edit_wins(path: TreePath, base: bytes | None, edited: bytes) -> Merged:
+def edit_wins(path: TreePath, base: bytes | None, edited: bytes) -> Merged:
+    """One side removed the file, the other changed it: it stays, and that is told."""
     before = digest(base or b"").encode()
     return Merged(edited, (conflict(path, ConflictKind.DELETE, before, (b"", digest(edited).encode())),))
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gitmem.core.merge.conflict import Conflict, ConflictKind, conflict
-from gitmem.core.merge.files import merge_file
+from gitmem.core.merge.files import edit_wins, merge_file
 from gitmem.core.merge.rules import pick_flag
 from gitmem.core.model import MODE_EXECUTABLE, MODE_FILE, MODE_SYMLINK, File, PathClass, TreePath
 
@@ -39,6 +39,8 @@ def merge_path(
         return MergedPath(theirs)
     if ours is not None and theirs is not None and MODE_SYMLINK in (ours.mode, theirs.mode):
         return _choose(path, base, ours, theirs, newer)
+    if base is not None and (there := _left(base, ours, theirs)) is not None:
+        return MergedPath(there, edit_wins(path, base.data, there.data).conflicts)
     if base is not None and base.mode == MODE_SYMLINK:
         base = None
     data = (base.data if base else None, ours.data if ours else None, theirs.data if theirs else None)
@@ -47,6 +49,14 @@ def merge_path(
         return MergedPath(None, merged.conflicts)
     file = File(merged.data, merge_modes(base, ours, theirs))
     return MergedPath(file, merged.conflicts, None if merged.loser is None else File(merged.loser, file.mode))
+
+
+def _left(base: File, ours: File | None, theirs: File | None) -> File | None:
+    """What one side made of a file that the other removed, where that is a link or differs in its mode alone."""
+    left = ours or theirs
+    if left is None or (ours is not None and theirs is not None):
+        return None
+    return left if left.mode == MODE_SYMLINK or left.data == base.data else None
 
 
 def _choose(path: TreePath, base: File | None, ours: File, theirs: File, newer: int) -> MergedPath:

@@ -21,8 +21,12 @@ def merge(base: Version, ours: Version, theirs: Version) -> tuple[Version, tuple
     return merged.data, merged.conflicts
 
 
-def units(data: Version) -> Counter[bytes]:
-    return Counter(unit.text for unit in parse(data or b"").units)
+def units(data: Version) -> Counter[tuple[UnitKind, bytes]]:
+    return Counter((unit.kind, unit.text) for unit in parse(data or b"").units)
+
+
+def lines(found: Counter[tuple[UnitKind, bytes]]) -> set[bytes]:
+    return {line for _, text in found for line in text.split(b"\n")}
 
 
 @THOROUGH
@@ -38,18 +42,14 @@ def test_additions_stay_removals_hold_and_nothing_is_doubled(versions: tuple[Ver
     data, conflicts = merge(*versions)
     told = "\n".join(value for conflict in conflicts for value in conflict.values)
     result = units(data)
-    lines = {line for text in result for line in text.split(b"\n")}
-    for text in base | ours | theirs:
-        if not base[text]:
-            there = (
-                result[text]
-                or text.decode("utf-8", "backslashreplace") in told
-                or set(text.split(b"\n")) <= lines
-            )
-            assert there, "lost"
-        elif min(ours[text], theirs[text]) == 0 and max(ours[text], theirs[text]) <= base[text]:
-            assert not result[text], "back"
-        assert result[text] <= max(ours[text], theirs[text]) or not (ours[text] or theirs[text]), "twice"
+    for unit in base | ours | theirs:
+        _, text = unit
+        if not base[unit]:
+            in_lines = set(text.split(b"\n")) <= lines(result) | lines(base)
+            assert result[unit] or text.decode("utf-8", "backslashreplace") in told or in_lines, "lost"
+        elif min(ours[unit], theirs[unit]) == 0 and max(ours[unit], theirs[unit]) <= base[unit]:
+            assert not result[unit], "back"
+        assert result[unit] <= max(ours[unit], theirs[unit]) or not (ours[unit] or theirs[unit]), "twice"
 
 
 @THOROUGH
@@ -58,8 +58,7 @@ def test_units_stay_units(versions: tuple[Version, bytes, bytes]) -> None:
     """What was a unit on a side is one in the result: nothing runs into its neighbour."""
     data, _ = merge(*versions)
     sides = units(versions[1]) + units(versions[2])
-    odd = [text for text in units(data) if text not in sides]
-    assert all(b"\n" in text for text in odd)
+    assert all(b"\n" in text for _, text in units(data) - sides)
 
 
 def result(base: Version, ours: bytes, theirs: bytes) -> bytes:

@@ -212,3 +212,13 @@ def test_names_of_copies_fit_into_a_file_system() -> None:
     name = copy_path(f"a/{'é' * 120}.bin", b"x").removeprefix("a/")
     assert len(name.encode()) <= 255
     assert name.endswith(f".conflict-{digest(b'x')[:8]}.bin")
+
+
+@pytest.mark.parametrize("path", ["skills/x", "sessions/a.jsonl"])
+@pytest.mark.parametrize(
+    "file", [File(b"old", MODE_SYMLINK), File(b"new", MODE_SYMLINK), File(b"old", MODE_EXECUTABLE)]
+)
+def test_a_file_that_became_something_else_is_not_removed_with_the_old_one(path: str, file: File) -> None:
+    result = merged({path: File(b"old")}, {}, {path: file})
+    assert result.files[path] == file
+    assert [told.kind for told in result.conflicts] == [ConflictKind.DELETE]

@@ -131,8 +131,9 @@ def three_texts(
     return (None if draw(st.integers(0, 7)) == 0 else base), ours, theirs
 
 
-TIDY = LINES.map(lambda line: b"```\n\n- a\n```" if line == b"```" else line)
-"""Lines of files in which every fenced block is closed; a fence without an end may pair with one of the other side."""
+TIDY = LINES.map(lambda line: b"```\n\n- a\n```" if line == b"```" else line.rstrip(b"\r"))
+"""Lines of files in which every fenced block is closed and no line ends with a CR of its own: what a fence without an end pairs
+with, and whether a CR belongs to a line or to its ending, depends on the other lines."""
 
 
 def values(data: bytes) -> list[Any]:
