@@ -183,8 +183,10 @@ def test_no_bytes_raise(path: str, before: bytes, commit: bytes, now: bytes) -> 
 
 
 def test_a_fact_that_moved_since_goes_from_where_it_is_now() -> None:
-    before, commit = facts("a", "c"), facts("a", "b", "c")
-    assert result(MEMORY, before, commit, facts("a", "c", "b", "d")) == facts("a", "c", "d")
+    before, commit = facts("a", "c", "d", "e"), facts("a", "b", "c", "d", "e")
+    assert result(MEMORY, before, commit, facts("a", "c", "d", "e", "b", "f")) == facts(
+        "a", "c", "d", "e", "f"
+    )
 
 
 def test_of_equal_facts_in_two_sections_the_right_one_goes() -> None:

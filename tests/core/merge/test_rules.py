@@ -77,6 +77,7 @@ def test_text_merges_by_lines_or_not_at_all() -> None:
     assert merge_lines(b"a\nb\nc", b"A\nb\nc", b"B\nb\nc") is None
     assert merge_lines(b"a\nb\nc\n", b"a\nb\nc\nd\n", b"b\nc\n") == b"b\nc\nd\n"
     assert merge_lines(b"a\nb\nc\n", b"a\r\nb\r\nc\r\n", b"a\nb\nC\n") == b"a\r\nb\r\nC\r\n"
+    assert merge_lines(b"a\nb\nc\n", b"a\nb\nC\n", b"a\r\nb\r\nc\r\n") == b"a\r\nb\r\nC\r\n"
     assert merge_lines(b"a", b"a", b"") == b""
 
 

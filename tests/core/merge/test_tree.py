@@ -171,12 +171,19 @@ def test_two_targets_of_a_link_are_never_mixed() -> None:
 
 
 def test_text_merges_by_lines_and_json_only_to_json() -> None:
-    base, ours, theirs = b'{\n"a": 1,\n\n"b": 2\n}\n', b'{\n"a": 1\n\n}\n', b'{\n"a": 1,\n\n"b": 3\n}\n'
-    result = merged(*({"c.json": File(data)} for data in (base, ours, theirs)))
-    json.loads(applied({"c.json": File(ours)}, result.files)["c.json"].data)
     lines = merged(*({"t.txt": File(data)} for data in (b"a\nb\nc", b"A\nb\nc", b"a\nb\nC")))
     assert lines.files == {"t.txt": File(b"A\nb\nC")}
     assert not lines.conflicts
+    base, ours, theirs = b'{"a": 1,\n\n\n"b": 2}', b'{"a": 1\n\n\n}', b'{"a": 1,\n\n"c": 3,\n\n"b": 2}'
+    result = merged(*({"c.json": File(data)} for data in (base, ours, theirs)))
+    assert applied({"c.json": File(ours)}, result.files)["c.json"].data in (ours, theirs)
+    assert [told.kind for told in result.conflicts] == [ConflictKind.FILE]
+
+
+def test_files_that_took_the_place_of_a_link_are_not_compared_with_its_target() -> None:
+    ours, theirs = {"l": File(b"target")}, {"l": File(b"other")}
+    result = merged({"l": File(b"target", MODE_SYMLINK)}, ours, theirs)
+    assert {b"target", b"other"} <= {file.data for file in applied(ours, result.files).values()}
 
 
 def test_a_record_of_a_conflict_is_the_same_on_every_machine() -> None:
