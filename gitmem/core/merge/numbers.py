@@ -29,8 +29,8 @@ def renumbered(
         rank: Decides which of two processed entries keeps a number that both have.
 
     Returns:
-        All entries in the order of the file: processed ones first. The same entries have not to be summarised again because
-        none changes its side.
+        All entries in the order of the file: processed ones first. An entry gets a fresh number rather than one that would put it
+        on the wrong side of `.dream_cursor`.
     """
     fresh = count(top + 1)
     owners: dict[int, K] = {}
