@@ -75,7 +75,7 @@ def test_the_demo_fails_when_a_step_fails(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts", scripts)
     shutil.copytree(ROOT / "sample_workspace", tmp_path / "sample_workspace")
     (scripts / "agent.py").write_text("raise SystemExit(5)\n")
-    words = [sys.executable, scripts / "demo.py", "--keep", tmp_path / "demo"]
+    words: list[str | Path] = [sys.executable, scripts / "demo.py", "--keep", tmp_path / "demo"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "ended with 5" in done.stderr
