@@ -250,15 +250,15 @@ def _queue(batch: _Batch) -> list[_Group]:
 
 
 def _files(batch: _Batch) -> list[_Group]:
-    """Everything else: edits and renames in one commit, removals in another."""
+    """Everything else, in one commit: what was edited, renamed and removed at the same time is one thing (case B50)."""
     changes = sorted([*batch.take_long_term(), *batch.files, *batch.cursors], key=lambda change: change.path)
+    if not changes:
+        return []
+    if all(change.new is None for change in changes):
+        return [(describe.removed(changes), changes)]
     renames = _renames(changes)
     gone = set(renames.values())
-    edited = [change for change in changes if change.new is not None]
-    left = [change for change in changes if change.path in gone]
-    removed = [change for change in changes if change.new is None and change.path not in gone]
-    groups: list[_Group] = [(describe.edits(edited, renames), edited + left)] if edited else []
-    return groups + ([(describe.removed(removed), removed)] if removed else [])
+    return [(describe.edits([change for change in changes if change.path not in gone], renames), changes)]
 
 
 def _renames(changes: Iterable[Change]) -> dict[TreePath, TreePath]:

@@ -83,12 +83,9 @@ def test_b50_any_order_of_hints_gives_the_same_single_commit(root: Path, opened:
     head, trees = opened.repo.head(), set()
     assert head is not None
     for order in itertools.permutations(hints):
-        outcome = Capture(opened).run(order)
-        trees.add(opened.repo.root(outcome.commits[-1].sha))
-        assert {path for c in outcome.commits for path in (x.path for x in opened.repo.changes(c.sha))} == {
-            "SOUL.md",
-            "USER.md",
-        }
+        (commit,) = Capture(opened).run(order).commits
+        trees.add(opened.repo.root(commit.sha))
+        assert {change.path for change in opened.repo.changes(commit.sha)} == {"SOUL.md", "USER.md"}
         tip = opened.repo.head()
         assert tip is not None
         branch = opened.repo.branch()

@@ -368,10 +368,14 @@ def test_b22_a_shrunken_memory_is_flagged_in_the_body() -> None:
     assert message.body == (f"ATTENTION: {MEMORY}: 40 entries removed of 40",)
 
 
-def test_removed_files_are_a_commit_of_their_own() -> None:
+def test_removed_files_are_named_with_the_edits_of_their_batch_or_alone() -> None:
     old = {"USER.md": b"a\n", "SOUL.md": b"a\nb\n"}
-    assert told(old, {"SOUL.md": b"a\n"}) == ["edit(SOUL.md): -1", "delete(USER.md): 1 line"]
+    assert told(old, {"SOUL.md": b"a\n"}) == ["edit: SOUL.md -1, USER.md removed -1"]
+    assert told(old, {"SOUL.md": b"a\nb\n"}) == ["delete(USER.md): 1 line"]
     assert told(old, {}) == ["delete: 2 files, 3 lines"]
+    many = {f"notes/{number}.md": b"a\n" for number in range(6)}
+    left = dict.fromkeys(list(many)[2:], b"b\n")
+    assert told(many, left) == ["edit: 6 files (2 removed), +4 -6"]
 
 
 def test_a_renamed_file_is_one_commit_so_that_it_can_be_followed() -> None:
@@ -387,8 +391,7 @@ def test_a_cursor_alone_is_told_by_its_numbers() -> None:
 def test_b50_what_the_disk_says_is_one_commit_whatever_order_it_is_told_in() -> None:
     old = {MEMORY: b"a\n", "SOUL.md": b"a\n", "USER.md": b"a\n"}
     assert told(old, {MEMORY: b"b\n", "SOUL.md": b"b\n"}) == [
-        "edit: SOUL.md +1 -1, MEMORY.md +1 -1",
-        "delete(USER.md): 1 line",
+        "edit: SOUL.md +1 -1, USER.md removed -1, MEMORY.md +1 -1"
     ]
 
 

@@ -16,7 +16,7 @@ def edits(changes: Sequence[Change], renames: Mapping[TreePath, TreePath]) -> Me
     """Long-term files, attachments or others changed otherwise.
 
     Args:
-        changes: At least one file; all of them exist.
+        changes: At least one file that exists; others may have been removed.
         renames: New name -> old name of those that only moved.
     """
     body = (*(file_lines(changes, renames) if len(changes) > 1 else ()), *attention(changes))
@@ -28,7 +28,9 @@ def edits(changes: Sequence[Change], renames: Mapping[TreePath, TreePath]) -> Me
             subject = f"edit: {', '.join(named(delta) for delta in deltas)}"
         case _:
             added, gone = sum(delta.added for delta in deltas), sum(delta.removed for delta in deltas)
-            subject = f"edit: {len(deltas)} files, +{added} -{gone}"
+            absent = sum(change.new is None for change in changes)
+            removed = f" ({absent} removed)" if absent else ""
+            subject = f"edit: {len(deltas)} files{removed}, +{added} -{gone}"
     return Message(Kind.EDIT, subject, body)
 
 
