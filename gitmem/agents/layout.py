@@ -54,9 +54,9 @@ class Layout:
         return None if below.partition("/")[0] in self.mapped else below
 
     def from_disk(self, place: Path) -> TreePath | None:
-        """The tree path of a file on disk; None for one outside every root."""
+        """The tree path of a file on disk; None for a root itself, and for one outside every root."""
         for prefix, root in (*self.mapped.items(), ("", self.directory)):
-            if place.is_relative_to(root):
+            if place != root and place.is_relative_to(root):
                 return self.tree_path(prefix, place.relative_to(root).as_posix())
         return None
 

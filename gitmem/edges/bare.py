@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from pathlib import Path
 
 from dulwich.config import ConfigFile
@@ -79,19 +80,21 @@ def check(path: Path) -> None:
 
 
 def flush(path: Path, since: float) -> None:
-    """Bring what was pushed onto the disk: until then it is no backup.
+    """Bring what was pushed onto the disk: until then it is no backup. Nobody can read more of it than of its folder (B93).
 
     Args:
         path: The bare repository.
         since: Unix seconds; older files are on the disk already.
     """
     packs, refs = path / "objects" / "pack", path / "refs"
-    folders = {packs}
+    folders, readers = {packs}, packs.stat().st_mode
     for file in (*packs.iterdir(), *refs.rglob("*")):
         if file.is_file() and file.stat().st_mtime >= since - _CLOCK_STEP:
             folders.add(file.parent)
             descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
             try:
+                # dulwich opens packs to everybody, whatever the umask is
+                os.fchmod(descriptor, stat.S_IMODE(file.stat().st_mode) & readers)
                 syscalls.fsync(descriptor, file)
             finally:
                 os.close(descriptor)
