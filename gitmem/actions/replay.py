@@ -8,6 +8,7 @@ import datetime as dt
 from dataclasses import dataclass
 
 from gitmem.core import checkpoint, session
+from gitmem.core.describe.words import short_key
 from gitmem.core.model import CommitInfo, File, Kind, Message, PathClass, Snapshot, TreePath
 from gitmem.core.replay import Replay, replay
 from gitmem.core.session_names import sidecar_of
@@ -130,7 +131,8 @@ def _message(item: Interrupted) -> Message:
         body.append(
             f"{len(made.set_aside)} results that no call declared were left out; the in-flight ref keeps them."
         )
-    return Message(Kind.REPLAY, f"replay({item.key}): {what}", tuple(body), (("Gitmem-Session", item.key),))
+    subject = f"replay({short_key(item.key)}): {what}"
+    return Message(Kind.REPLAY, subject, tuple(body), (("Gitmem-Session", item.key),))
 
 
 def _count(number: int, noun: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gitmem.core.checkpoint import is_mid_turn
 from gitmem.core.merge.inverse import inverse
+from gitmem.core.message import shortened
 from gitmem.core.model import Change, CommitInfo, File, Kind, Message, PathClass, Snapshot, TreePath
 from gitmem.core.session_names import sidecar_of
 from gitmem.edges import process, tip, transaction
@@ -126,7 +127,7 @@ def plan_restore(opened: Opened, paths: Sequence[TreePath], at: CommitInfo, *, e
         for name, file in kept.items()
         if repo.file(head, name) != file or _lost(opened, name, file)
     }
-    names = ", ".join(path or "." for path in paths)
+    names = shortened(", ".join(path or "." for path in paths), 60)
     body = (f"As it was at {at.sha[:8]}: {at.subject}",)
     message = Message(
         Kind.RESTORE, f"restore({names}): as of {at.sha[:8]}", body, (("Gitmem-Restored-From", at.sha),)

@@ -8,6 +8,7 @@ import pytest
 
 from gitmem.actions import begin, undo
 from gitmem.actions.capture import Capture
+from gitmem.core.message import SUBJECT_WIDTH
 from gitmem.core.model import CommitInfo
 from gitmem.edges import workspace
 from gitmem.edges.opened import Opened, open_workspace
@@ -99,3 +100,17 @@ def test_a_session_in_the_middle_of_a_turn_is_left_alone(opened: Opened, beside:
     os.utime(folder / "cli_direct.jsonl", (1, 1))
     with pytest.raises(SessionInUse, match="middle of a turn"):
         undo.check_in_use(opened, ["sessions/cli_direct.jsonl"])
+
+
+def test_a_long_list_of_paths_does_not_hide_what_a_restore_did(opened: Opened) -> None:
+    head = opened.repo.head()
+    assert head is not None
+    for number in range(9):
+        (opened.workspace.directory / f"a-note-with-a-name-{number}.md").write_bytes(b"- x\n")
+    made = capture(opened)
+    paths = [f"a-note-with-a-name-{number}.md" for number in range(9)]
+    for path in paths:
+        write(opened, path, b"- y\n")
+    subject = undo.plan_restore(opened, paths, made).snapshot.message.subject
+    assert subject.endswith(f"as of {made.sha[:8]}")
+    assert len(subject) <= SUBJECT_WIDTH
