@@ -20,6 +20,10 @@ HERE = Path(__file__).resolve().parent
 SAMPLE = HERE.parent / "sample_workspace"
 PATIENCE = 30.0
 """Seconds for the daemon to commit something."""
+SETTLE = "0.6"
+"""Seconds of quiet before a commit, twice the default: a busy machine may stop the agent for that long between two writes."""
+QUICKLY = ("--pause", "0.002")
+"""How fast agents write the files of one consolidation or Dream."""
 HOURS_AGO = 3 * 3600.0
 """How old the files of the copy are made: an interrupted turn that is fresh might still be running."""
 
@@ -39,6 +43,7 @@ class Demo:
         self._environment = inherited | {
             "GITMEM_STATE_DIR": str(folder / "state"),
             "GITMEM_CONFIG_DIR": str(folder / "config"),
+            "GITMEM_SETTLE": SETTLE,
             "PYTHONUTF8": "1",
         }
 
@@ -62,15 +67,14 @@ class Demo:
             cwd=self.workspace,
             env=self._environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            capture_output=True,
             text=True,
             encoding="utf-8",
             errors="replace",
             check=False,
         )
         if not quiet or done.returncode:
-            print(done.stdout, end="", flush=True)
+            print(done.stdout + done.stderr, end="", flush=True)
         if done.returncode:
             raise StepError(f"{shlex.join(words)} ended with {done.returncode}")
         return done.stdout
@@ -132,13 +136,13 @@ class Demo:
         )
         self.agent("talk", "--session", "cli:reading")
         self.wait_for("session")
-        self.agent("consolidate", "--session", "telegram:42")
+        self.agent("consolidate", "--session", "telegram:42", *QUICKLY)
         self.wait_for("consolidate")
-        self.agent("dream")
+        self.agent("dream", *QUICKLY)
         self.wait_for("dream")
-        self.agent("consolidate", "--session", "cli:direct")
+        self.agent("consolidate", "--session", "cli:direct", *QUICKLY)
         self.wait_for("consolidate", 2)
-        self.agent("dream", "--careless")
+        self.agent("dream", "--careless", *QUICKLY)
         self.wait_for("dream", 2)
         self.gitmem("log")
         self.gitmem("show", "last dream")
