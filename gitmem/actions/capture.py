@@ -38,7 +38,7 @@ class Outcome:
         moved: What became of each committed path, for the index.
         waiting: Paths a writer is in the middle of.
         held: Paths whose removal is held back until `gitmem confirm`.
-        settled: Paths whose bytes on disk are in history now.
+        settled: Paths looked at that are in history as they are on disk, or in neither.
         findings: What a person may want to know.
         operation: The person's git operation that makes commits go to the pending ref.
         missing: A root that is not there; nothing was captured.
@@ -148,7 +148,8 @@ class Capture:
         """One try; None when somebody moved the branch. Commits go to `made`, whatever comes after them."""
         target = tip.current(self._opened)
         self._sync(target)
-        batch = read_batch(self._opened, self._files, self._expand(paths, target), overdue)
+        looked = self._expand(paths, target)
+        batch = read_batch(self._opened, self._files, looked, overdue)
         self._leave_conflicts(batch, target)
         held = () if allow_loss else self._hold_back(batch)
         made += self._commit_run_state(batch)
@@ -164,7 +165,7 @@ class Capture:
             moved={} if target.operation else moved,
             waiting=frozenset(batch.waiting),
             held=held,
-            settled=frozenset(batch.signatures),
+            settled=looked - batch.waiting - set(held),
             findings=tuple(batch.findings),
             operation=target.operation,
         )

@@ -99,7 +99,7 @@ def _present(files: dict[TreePath, File | None]) -> dict[TreePath, File]:
 
 
 def plan_restore(opened: Opened, paths: Sequence[TreePath], at: CommitInfo, *, exact: bool = False) -> Plan:
-    """Files as they were at a commit. Cursors stay where they are: numbers are never used twice.
+    """Files as they were at a commit. Cursors stay where the branch has them: numbers are never used twice.
 
     Args:
         opened: The workspace; everything on disk is committed.
@@ -121,10 +121,11 @@ def plan_restore(opened: Opened, paths: Sequence[TreePath], at: CommitInfo, *, e
         wanted |= {name: repo.read(then[name]) for name in below}
         if exact:
             wanted |= {name: None for name in now if _is_below(name, path) and name not in then}
-    kept = {name: file for name, file in wanted.items() if opened.classify(name) is not PathClass.CURSOR}
+    for name in [name for name in wanted if opened.classify(name) is PathClass.CURSOR]:
+        wanted[name] = repo.read(now[name]) if name in now else wanted[name]
     files = {
         name: file
-        for name, file in kept.items()
+        for name, file in wanted.items()
         if repo.file(head, name) != file or _lost(opened, name, file)
     }
     names = shortened(", ".join(path or "." for path in paths), 60)

@@ -59,7 +59,9 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         )
     lines += [f"attention  {text}" for text in facts["attention"]]
     if not facts["attention"] and not facts["changed"]:
-        lines.append("All is committed." if not facts["remotes"] else "All is committed and backed up.")
+        remotes = facts["remotes"].values()
+        safe = bool(remotes) and not any(row["ahead"] for row in remotes)
+        lines.append("All is committed and backed up." if safe else "All is committed.")
     return lines
 
 

@@ -16,7 +16,16 @@ from dulwich.objects import ObjectID, ShaFile, Tree
 from gitmem.core.model import TreePath
 from gitmem.errors import RepositoryRefused
 
-UNREADABLE = (KeyError, OSError, ValueError, AssertionError, FileFormatException, zlib.error)
+UNREADABLE = (
+    KeyError,
+    IndexError,
+    TypeError,
+    OSError,
+    ValueError,
+    AssertionError,
+    FileFormatException,
+    zlib.error,
+)
 """What dulwich raises for a missing, truncated or corrupt object."""
 
 _MODE_TREE = 0o040000

@@ -69,6 +69,19 @@ def test_restoring_leaves_cursors_where_they_are(opened: Opened) -> None:
     assert list(plan.snapshot.files) == ["SOUL.md"]
 
 
+def test_a_lost_cursor_returns_as_it_was_last(opened: Opened) -> None:
+    head = opened.repo.head()
+    assert head is not None
+    write(opened, "memory/.cursor", b"7")
+    (opened.workspace.directory / "memory" / ".cursor").unlink()
+    undo.apply(opened, undo.plan_restore(opened, [""], opened.repo.info(head)), force=True)
+    assert (opened.workspace.directory / "memory" / ".cursor").read_bytes() == b"7"
+    (opened.workspace.directory / "memory" / ".cursor").unlink()
+    capture(opened)
+    undo.apply(opened, undo.plan_restore(opened, [""], opened.repo.info(head)), force=True)
+    assert (opened.workspace.directory / "memory" / ".cursor").read_bytes() == b"3"
+
+
 def test_what_did_not_exist_then_cannot_be_restored(opened: Opened) -> None:
     head = opened.repo.head()
     assert head is not None
