@@ -43,7 +43,15 @@ def run(args: argparse.Namespace) -> int:
                 "name a setting, and use --workspace inside a workspace", "See: gitmem config --help"
             )
         file = directory / config.WORKSPACE_FILE if args.workspace and directory else config.user_file()
-        _change(file, args.name, None if args.unset else _value(args.value), directory)
+        value = None if args.unset else _value(args.value)
+        _change(file, args.name, value, directory)
+        if args.json:
+            print_json({"file": str(file), "name": args.name, "value": value})
+        else:
+            print(
+                f"{file}: {args.name} {'removed' if value is None else f'= {json.dumps(value, ensure_ascii=False)}'}"
+            )
+            print("A running daemon takes it up at: gitmem restart")
         return 0
     settings = config.load(directory)
     sources = config.sources(directory)
@@ -101,4 +109,3 @@ def _change(file: Path, name: str, value: Any, directory: Path | None) -> None:
         ) from error
     durable.make_folders(file.parent)
     durable.replace(file, text.encode(), 0o600)
-    print(f"{file}: {name} {'removed' if value is None else f'= {json.dumps(value, ensure_ascii=False)}'}")

@@ -24,6 +24,7 @@ def run(args: argparse.Namespace) -> int:
     from gitmem.cli.opening import capture_all, opened_workspace
     from gitmem.cli.output import print_json
     from gitmem.cli.undoing import learn
+    from gitmem.errors import NotFound
 
     rows: list[dict[str, Any]] = []
     with opened_workspace(args) as opened:
@@ -50,6 +51,10 @@ def run(args: argparse.Namespace) -> int:
                     "commit": None if commit is None else commit.sha,
                 }
             )
+    if args.session is not None and not rows:
+        raise NotFound(
+            f"no session {args.session} has an interrupted turn", "See all of them: gitmem replay --dry-run"
+        )
     if args.json:
         print_json({"dry_run": args.dry_run, "sessions": rows})
         return 0

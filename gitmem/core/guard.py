@@ -44,12 +44,13 @@ def mass_loss(tracked: Mapping[TreePath, PathClass], lost: Collection[TreePath])
         lost: Those that are gone or emptied now.
 
     Returns:
-        True for more than half of the files, where there are at least four; for all of the long-term memory; and for
-        everything, unless everything is one file.
+        True for more than half of the files, where there are at least four; for all of the long-term memory (SOUL.md and
+        stray notes beside an emptied `memory/` do not make it work); and for everything, unless everything is one file.
     """
     gone = tracked.keys() & set(lost)
     memory = {path for path, kind in tracked.items() if kind is PathClass.MEMORY and not path.startswith(".")}
-    if memory and memory <= gone:
+    folder = {path for path in tracked if path.startswith("memory/")}
+    if (memory and memory <= gone) or (len(folder) > 1 and folder <= gone):
         return True
     return len(gone) * 2 > len(tracked) and (len(tracked) >= _FEW or len(gone) == len(tracked) > 1)
 

@@ -110,6 +110,13 @@ def test_when_a_loss_is_held_back(memory: int, sessions: int, lost: list[str], *
     assert mass_loss(tracked(memory, sessions), lost) is expected
 
 
+def test_an_emptied_memory_folder_is_held_back_whatever_notes_are_left() -> None:
+    inside = {"memory/MEMORY.md": PathClass.MEMORY, "memory/history.jsonl": PathClass.HISTORY}
+    beside = {"SOUL.md": PathClass.MEMORY, "notes/a.md": PathClass.MEMORY, "drafts/b.md": PathClass.MEMORY}
+    assert mass_loss(inside | beside, inside)
+    assert not mass_loss(inside | beside, ["memory/MEMORY.md"])
+
+
 def test_gitmems_own_files_do_not_count_as_memory() -> None:
     files = {".gitmem.toml": PathClass.MEMORY, "SOUL.md": PathClass.MEMORY} | tracked(0, 8)
     assert mass_loss(files, ["SOUL.md"])
