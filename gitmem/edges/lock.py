@@ -79,3 +79,8 @@ class FileLock:
         who = holder(self.path)
         name = "another process" if who is None else f"another gitmem (pid {who.pid})"
         return WorkspaceLocked(f"{name} holds {self.path}", "Ask it instead: gitmem status")
+
+
+def history_lock(directory: Path) -> FileLock:
+    """The lock that every gitmem writer of a workspace's history queue holds: one number is given out once (memory-format, 3)."""
+    return FileLock(directory / "memory" / ".history.lock")
