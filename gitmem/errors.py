@@ -13,7 +13,9 @@ GitmemError               1   something failed; the message says what and where
 ├── UnsafePath            1   a path that leaves its root, or that we never write
 ├── NotFound              1   no such commit, path, session or remote
 ├── ConfigError           2   a settings file or variable is wrong
-└── RemoteError           1   network trouble; its `state` tells which kind
+├── RemoteError           1   network trouble; its `state` tells which kind
+├── ModelError            1   a model gave no usable answer; its `reason` tells why
+└── DreamFailed           1   a Dream changed nothing; its message tells why
 """
 
 from collections.abc import Sequence
@@ -126,3 +128,52 @@ class RemoteError(GitmemError):
     def __init__(self, state: str, message: str, hint: str | None = None) -> None:
         super().__init__(message, hint)
         self.state = state
+
+
+class ModelError(GitmemError):
+    """A model gave no usable answer.
+
+    Args:
+        reason: A short word for `status` and trailers: `none` (no model is set), `offline`, `timeout`, `rate-limit`, `auth`,
+            `payment`, `refused` (the request is not accepted), `server`, or what is wrong with the answer.
+        message: What happened, never with a key in it.
+        hint: What to do next.
+        status: The HTTP status, where there was one.
+        retry_after: Seconds that the server asked to wait, where it did.
+        tokens: Tokens of the prompt and of the answer that it took all the same.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        hint: str | None = None,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        tokens: tuple[int, int] = (0, 0),
+    ) -> None:
+        super().__init__(message, hint)
+        self.reason = reason
+        self.status = status
+        self.retry_after = retry_after
+        self.tokens = tokens
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether the model was not asked at all, so that asking later may well work."""
+        return self.reason in {"none", "offline", "timeout", "rate-limit", "server", "auth", "payment"}
+
+
+class DreamFailed(GitmemError):  # noqa: N818
+    """A Dream run ended without a result: memory and its cursor are as before.
+
+    Args:
+        reason: A short word for `status` and trailers.
+        message: What happened.
+        hint: What to do next.
+    """
+
+    def __init__(self, reason: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.reason = reason

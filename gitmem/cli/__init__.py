@@ -19,6 +19,7 @@ from gitmem.errors import Conflict, GitmemError
 GROUPS: dict[str, tuple[str, ...]] = {
     "set up": ("init", "config", "remote"),
     "keep": ("start", "stop", "restart", "watch", "status", "notify", "confirm"),
+    "remember": ("consolidate", "compact", "dream"),
     "look back": ("log", "show", "diff", "cat"),
     "go back": ("revert", "restore", "replay"),
     "back up and check": ("push", "doctor", "git", "version"),

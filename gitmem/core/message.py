@@ -7,12 +7,14 @@ Trailers are those of git-interpret-trailers: one block at the end, `Token: valu
 import re
 from collections.abc import Mapping
 
-from gitmem.core.model import Kind, Message
+from gitmem.core.model import CommitInfo, Kind, Message
 from gitmem.core.printable import printable
 
 SUBJECT_WIDTH = 100
 """Characters of a subject; git's own tools cut at about this width."""
 _TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*)[ \t]*:[ \t]*(.*)", re.DOTALL)
+_SIGNATURE = frozenset({"Gitmem-Kind", "Gitmem-Agent", "Gitmem-Host"})
+"""Trailers that `render` adds to every message."""
 _MISREAD = re.compile(r"---|#|gitmem-", re.IGNORECASE)
 """What opens a line that git takes for the start of a patch or a comment, or a reader for a trailer."""
 
@@ -91,6 +93,19 @@ def parse(data: bytes) -> tuple[Kind, Mapping[str, tuple[str, ...]]]:
             values = None
     trailers = {token: tuple(given) for token, given in found.items()}
     return _kind(trailers.get("Gitmem-Kind", ("",))[0]), trailers
+
+
+def reread(commit: CommitInfo) -> Message:
+    """The message that one of our commits was made with, to make the same commit again elsewhere."""
+    above, _, _ = commit.message.rstrip().rpartition("\n\n")
+    body = tuple(line for line in above.split("\n")[1:] if line.strip())
+    trailers = tuple(
+        (token, value)
+        for token, values in commit.trailers.items()
+        for value in values
+        if token not in _SIGNATURE
+    )
+    return Message(commit.kind, commit.subject, body, trailers)
 
 
 def _kind(name: str) -> Kind:

@@ -1,7 +1,7 @@
 """Where a fact of long-term memory came from: the trailers of a Dream that name its source entries (gitstore, section 4).
 
-A trailer is `Gitmem-Source: memory/MEMORY.md:1f3a9c0b2d4e <- 14,16`: the file, a short hash of the fact, the cursors of the history
-entries it was made of.
+A trailer is `Gitmem-Source: memory/MEMORY.md:1f3a9c0b2d4e <- 14,16`: the file, a short hash of the fact, the cursors of the
+history entries it was made of.
 """
 
 import hashlib

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import Field, ValidationError
@@ -25,6 +25,9 @@ from gitmem.errors import ConfigError
 
 WORKSPACE_FILE = ".gitmem.toml"
 Seconds = Annotated[float, Field(ge=0, le=31_536_000)]
+HOURS = r"^$|^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$"
+_MACHINE_ONLY = frozenset({"base_url", "api_key_file"})
+"""Settings that a synced file must not make: they decide who gets to read the memory, and the key."""
 
 
 class Settings(BaseSettings):
@@ -63,6 +66,45 @@ class Settings(BaseSettings):
     exclude: list[str] = Field([], description="Patterns (as in .gitignore) of files to leave out.")
     agent_process: list[str] = Field(
         [], description="Program names that tell that the agent runs, besides those its adapter knows."
+    )
+    engine: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Whether the daemon archives and dreams by itself: `auto` for agents that have no engine of their own.",
+    )
+    model: str | None = Field(
+        None, description="Name of the model that summarises and dreams; none by default."
+    )
+    base_url: str | None = Field(
+        None,
+        description="API that speaks OpenAI's chat completions; OpenAI's own by default. Not in a workspace file.",
+    )
+    api_key_file: str | None = Field(
+        None,
+        description="File that holds the API key, where GITMEM_API_KEY is not set. Not in a workspace file.",
+    )
+    model_timeout: Seconds = Field(120.0, description="Seconds for one answer of the model, with all tries.")
+    context_window: int = Field(
+        65_536, ge=4096, description="Tokens that the agent's model takes; sessions near it are archived."
+    )
+    max_completion: int = Field(8192, ge=256, description="Tokens of the context window kept for the answer.")
+    consolidation_ratio: float = Field(
+        0.5, gt=0, le=0.95, description="Share of the budget to which a session is brought down by archiving."
+    )
+    session_ttl: float = Field(
+        0.0,
+        ge=0,
+        le=525_600,
+        description="Minutes without a save after which a session is compacted; 0 for never.",
+    )
+    max_history_entries: int = Field(
+        1000, ge=1, description="History entries kept after a Dream; only dreamed ones are dropped."
+    )
+    dream_every: Seconds = Field(7200.0, description="Seconds between Dreams of the daemon; 0 for never.")
+    dream_runs: int = Field(10, ge=1, le=1000, description="Most batches of 20 entries that one Dream takes.")
+    dream_tokens: int = Field(400_000, ge=1000, description="Tokens after which no further batch is begun.")
+    dream_seconds: Seconds = Field(900.0, description="Seconds after which no further batch is begun.")
+    quiet_hours: str = Field(
+        "", description="Local hours in which the daemon asks no model, as in 22:00-07:00.", pattern=HOURS
     )
     host: str = Field(
         default_factory=socket.gethostname, description="Name of this machine in commits and refs."
@@ -112,7 +154,13 @@ def sources(workspace: Path | None) -> tuple[Source, ...]:
     except SettingsError as error:
         raise ConfigError(f"the environment: {error}") from error
     files = [user_file()] if workspace is None else [workspace / WORKSPACE_FILE, user_file()]
-    return (Source("environment", environment), *(Source(str(file), _read(file)) for file in files))
+    found = tuple(Source(str(file), _read(file)) for file in files)
+    for name in _MACHINE_ONLY & found[0].values.keys() if workspace is not None else ():
+        raise ConfigError(
+            f"{name} in {files[0]}: a file that travels with the memory may not set it",
+            f"Set it for this machine: gitmem config {name} VALUE",
+        )
+    return (Source("environment", environment), *found)
 
 
 def _read(file: Path) -> Mapping[str, Any]:

@@ -7,8 +7,8 @@ the record. A crash before the record leaves the old state; after it, the next s
 import fcntl
 import os
 import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,13 +16,20 @@ from gitmem.core import checkpoint
 from gitmem.core.model import CommitInfo, File, PathClass, Snapshot, TreePath
 from gitmem.edges import files, inflight, journal, tip
 from gitmem.edges.journal import Operation
+from gitmem.edges.lock import history_lock
 from gitmem.edges.opened import Opened
 from gitmem.edges.tip import Tip
 from gitmem.errors import NeedsDecision, RepositoryBusy
 
 _AGENT_PATIENCE = 1.0
 """Seconds to wait for the agent's own session lock (merge.md, section 5); then later, rather than in its way."""
+_QUEUE_PATIENCE = 10.0
+"""Seconds to wait for another writer of the history queue; each holds its lock for milliseconds."""
+_TRIES = 5
+_PAUSE = 0.3
 
+
+_QUEUE = (PathClass.HISTORY, PathClass.CURSOR)
 
 _Step = tuple[TreePath, File | None, File | None]
 """A path, what must be on disk now, what shall be there."""
@@ -52,7 +59,7 @@ def apply(
         RepositoryBusy: A file or the branch changed since it was committed; nothing was done, try again.
         NeedsDecision: A person is in the middle of a merge or the like.
     """
-    with opened.writing(), agent_lock(opened, snapshot.files):
+    with opened.writing(), writers_locks(opened, snapshot.files):
         target = tip.current(opened)
         if target.operation is not None:
             raise NeedsDecision(
@@ -78,6 +85,37 @@ def apply(
             if not opened.repo.move(target.ref, target.sha, sha, stamp):
                 raise RepositoryBusy(f"{target.ref} was moved meanwhile; nothing was changed", "Try again.")
         return opened.repo.info(sha)
+
+
+def carry_out(
+    opened: Opened, commit_all: Callable[[], None], plan: Callable[[], Snapshot | None], *, action: str
+) -> CommitInfo | None:
+    """Commit what is on disk, plan a change from it, and apply it; all of it again when a writer came in between.
+
+    Args:
+        opened: The workspace.
+        commit_all: Commits everything on disk, so that the state before can be had back.
+        plan: The change to make of what is committed now; None when there is none to make any more.
+        action: Name for the journal.
+
+    Returns:
+        The commit; None when nothing was to be done.
+
+    Raises:
+        RepositoryBusy: Writers came in between again and again; nothing was done.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        commit_all()
+        snapshot = plan()
+        if snapshot is None:
+            return None
+        try:
+            return apply(opened, snapshot, action=action)
+        except RepositoryBusy:
+            if not tries_left:
+                raise
+            time.sleep(_PAUSE)
+    raise AssertionError("unreachable")
 
 
 @contextmanager
@@ -155,7 +193,7 @@ def finish(opened: Opened, record: Path, operation: Operation) -> CommitInfo | N
         The operation's commit, where it is on the branch now; None when the branch went elsewhere.
     """
     repo = opened.repo
-    with opened.writing(), agent_lock(opened, operation.paths):
+    with opened.writing(), writers_locks(opened, operation.paths):
         for path in operation.paths:
             files.tidy(*opened.workspace.layout.place(path))
             old, new = repo.file(operation.old, path), repo.file(operation.new, path)
@@ -178,12 +216,23 @@ def finish(opened: Opened, record: Path, operation: Operation) -> CommitInfo | N
 
 
 @contextmanager
-def agent_lock(opened: Opened, paths: Mapping[TreePath, object] | tuple[TreePath, ...]) -> Iterator[None]:
-    """Hold the agent's session lock while sessions are changed, where it has one.
+def writers_locks(opened: Opened, paths: Collection[TreePath]) -> Iterator[None]:
+    """Hold the locks that the other writers of these files hold while they write.
 
     Raises:
         RepositoryBusy: The agent is writing.
+        WorkspaceLocked: Another gitmem process is writing the history queue.
     """
+    with ExitStack() as stack:
+        if any(opened.classify(path) in _QUEUE for path in paths):
+            stack.enter_context(history_lock(opened.workspace.directory).hold(_QUEUE_PATIENCE))
+        stack.enter_context(_session_lock(opened, paths))
+        yield
+
+
+@contextmanager
+def _session_lock(opened: Opened, paths: Collection[TreePath]) -> Iterator[None]:
+    """Hold the agent's session lock while sessions are changed, where it has one."""
     lock = opened.workspace.layout.session_lock
     if (
         lock is None
