@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gitmem.actions import consolidate, dream, review, undo
+from gitmem.actions.capture import Capture
 from gitmem.actions.consolidate import Archived, Choice
 from gitmem.actions.dream import Proposal
 from gitmem.core import consolidation, tokens
 from gitmem.core.completion import Usage
+from gitmem.core.consolidation import Chunk
 from gitmem.core.model import CommitInfo, PathClass, TreePath
 from gitmem.core.session import Session, parse
-from gitmem.edges import ledger, llm, tip
+from gitmem.edges import gitindex, ledger, llm, tip
 from gitmem.edges.ledger import Run
 from gitmem.edges.llm import Client
 from gitmem.edges.opened import Opened
@@ -24,6 +26,26 @@ from gitmem.errors import DreamFailed, GitmemError, ModelError, NotFound, Sessio
 
 _PATIENCE = 1.0
 _MINUTE = 60.0
+
+
+def engine(opened: Opened) -> "Engine":
+    """The engine of a workspace: it commits what is on disk as a capture does, and keeps `git status` clean."""
+    capture = Capture(opened)
+    outside = frozenset(opened.workspace.layout.mapped)
+
+    def commit_all() -> None:
+        paths = capture.scan()
+        outcome = capture.run(paths, overdue=paths)
+        if outcome.missing is not None:
+            raise GitmemError(
+                f"{outcome.missing} is missing", "Mount or put back the folder; nothing was done."
+            )
+        gitindex.refresh(opened.repo, outcome.moved, outside)
+
+    def committed(commit: CommitInfo) -> None:
+        gitindex.refresh(opened.repo, gitindex.moved_by(opened.repo, commit.sha), outside)
+
+    return Engine(opened, commit_all, committed)
 
 
 @dataclass
@@ -74,27 +96,29 @@ class Engine:
         file = self.opened.read(path).file
         return parse(b"" if file is None else file.data)
 
-    def relieve(self, path: TreePath) -> Iterator[Archived]:
-        """Archive what is too much of a session: for the model's context window, or for its file."""
+    def under_pressure(self, path: TreePath) -> bool:
+        """Whether a session is too much for the model's context window, or for its file."""
+        session = self._session(path)
+        return self._pressed(session) is not None or len(session.messages) > consolidation.FILE_CAP
+
+    def _pressed(self, session: Session) -> Chunk | None:
         settings = self.opened.settings
         budget = settings.context_window - settings.max_completion - consolidation.SAFETY
         target = int(budget * settings.consolidation_ratio)
+        over_cap = len(session.messages) > consolidation.FILE_CAP
+        falls_off = consolidation.down_to_suffix(session, consolidation.FILE_CAP) if over_cap else None
+        return falls_off or consolidation.under_pressure(session, budget, target, tokens.estimate_messages)
 
-        def pressed(session: Session) -> consolidation.Chunk | None:
-            over_cap = len(session.messages) > consolidation.FILE_CAP
-            falls_off = consolidation.down_to_suffix(session, consolidation.FILE_CAP) if over_cap else None
-            return falls_off or consolidation.under_pressure(
-                session, budget, target, tokens.estimate_messages
-            )
-
-        yield from self._archive(path, pressed)
+    def relieve(self, path: TreePath) -> Iterator[Archived]:
+        """Archive what is too much of a session, and drop from its file what is archived and over the cap."""
+        yield from self._archive(path, self._pressed)
         if len(self._session(path).messages) > consolidation.FILE_CAP:
             self._told(consolidate.trim(self.opened, path, consolidation.FILE_CAP, self.commit_all))
 
     def archive(self, path: TreePath, kept: int) -> Iterator[Archived]:
         """Archive all of a session but its last messages, at most `kept`."""
 
-        def rest(session: Session) -> consolidation.Chunk | None:
+        def rest(session: Session) -> Chunk | None:
             return consolidation.down_to_suffix(session, kept) if kept else consolidation.everything(session)
 
         yield from self._archive(path, rest)
@@ -102,7 +126,7 @@ class Engine:
     def compact(self, path: TreePath, *, patient: bool = False) -> Iterator[Archived]:
         """Archive all of a session but a legal suffix, and drop from its file what is archived (AutoCompact)."""
 
-        def rest(session: Session) -> consolidation.Chunk | None:
+        def rest(session: Session) -> Chunk | None:
             return consolidation.down_to_suffix(session, consolidation.RETAINED)
 
         yield from self._archive(path, rest, patient=patient)
@@ -195,6 +219,10 @@ class Engine:
         commit = decide(self.opened, self.commit_all)
         self._told(commit)
         return commit
+
+    def proposal_waits(self) -> bool:
+        """Whether a person has to decide about a proposal first."""
+        return review.waiting(self.opened) is not None
 
     def unread(self) -> int:
         """How many history entries no Dream has seen."""

@@ -20,6 +20,7 @@ from gitmem.edges.workspace import Workspace, load
 from gitmem.errors import GitmemError
 from gitmem.pusher import Pusher
 from gitmem.rounds import Rounds
+from gitmem.upkeep import Upkeep
 
 _CHECK = 1.0
 """Seconds between looks at the watcher's health and at a missing root; each costs well under a millisecond."""
@@ -47,6 +48,7 @@ class Keeper:
         self._stack = ExitStack()
         self._watcher: Watcher | None = None
         self._pusher: Pusher | None = None
+        self._upkeep: Upkeep | None = None
         self._absent: str | None = None
         self._identity: tuple[int, int] | None = None
         self._next_check = 0.0
@@ -69,11 +71,12 @@ class Keeper:
             watcher = Watcher(self.workspace.layout.roots, self._sink, ignored=_ignored)
             stack.callback(watcher.stop)
             watcher.start()
-            rounds, pusher = Rounds(opened), Pusher(opened)
+            rounds, pusher, upkeep = Rounds(opened), Pusher(opened), Upkeep(opened)
             stack.callback(pusher.close)
+            stack.callback(upkeep.close)
             rounds.start()
             self._stack = stack.pop_all()
-        self.rounds, self._watcher, self._pusher = rounds, watcher, pusher
+        self.rounds, self._watcher, self._pusher, self._upkeep = rounds, watcher, pusher, upkeep
         self._absent = None
         self._identity = _identity_of(self.workspace)
         self._place = _place_of_commits(self.workspace)
@@ -88,7 +91,7 @@ class Keeper:
             self._let_go()
 
     def _let_go(self) -> None:
-        self.rounds = self._watcher = self._pusher = None
+        self.rounds = self._watcher = self._pusher = self._upkeep = None
         self._stack.close()
 
     def event(self, event: Event) -> None:
@@ -130,6 +133,8 @@ class Keeper:
             times.append(due)
         if self._pusher is not None and (due := self._pusher.due()) is not None:
             times.append(due)
+        if self._upkeep is not None and (due := self._upkeep.due()) is not None:
+            times.append(due)
         return min(times)
 
     def tick(self, now: float) -> None:
@@ -141,6 +146,8 @@ class Keeper:
             with self._guarded():
                 self.rounds.step(now)
             self._pusher.step(now, self.rounds.counters.last_commit)
+        if self.rounds is not None and self._upkeep is not None:
+            self._upkeep.step(now, self.rounds.counters.last_commit)
 
     def _check(self, now: float) -> None:
         """Is everything still there and awake?"""
@@ -181,7 +188,7 @@ class Keeper:
 
     def status(self) -> dict[str, Any]:
         """The live part of `gitmem status` for this workspace."""
-        if self.rounds is None or self._watcher is None or self._pusher is None:
+        if self.rounds is None or self._watcher is None or self._pusher is None or self._upkeep is None:
             return {"state": "missing", "missing": self._absent}
         watcher = self._watcher
         state = "blocked" if self.rounds.problem is not None else "watching"
@@ -190,6 +197,7 @@ class Keeper:
             **self.rounds.status(),
             "watcher": {"mode": watcher.mode, "restarts": watcher.restarts, "overflows": watcher.overflows},
             "remotes": self._pusher.status(),
+            "engine": self._upkeep.status(),
         }
 
 

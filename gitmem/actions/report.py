@@ -1,14 +1,18 @@
 """What `gitmem status` tells: the repository, what is on disk and not committed, the remotes, and what the daemon says."""
 
+from dataclasses import asdict
 from typing import Any
 
-from gitmem.core import checkpoint, session
+from gitmem.core import checkpoint, history, session
 from gitmem.core.model import PathClass
-from gitmem.edges import control, localtime, remotes
+from gitmem.edges import control, ledger, localtime, remotes
 from gitmem.edges.batch import read_batch
 from gitmem.edges.opened import Opened, missing_root, open_workspace
 from gitmem.edges.tip import current
 from gitmem.edges.workspace import Workspace
+
+_HISTORY = "memory/history.jsonl"
+_DREAM_CURSOR = "memory/.dream_cursor"
 
 
 def gather(workspace: Workspace) -> dict[str, Any]:
@@ -16,7 +20,7 @@ def gather(workspace: Workspace) -> dict[str, Any]:
 
     Returns:
         Keys `workspace`, `agent`, `git_dir`, `daemon`, `head`, `remotes`, `in_flight`, `changed`, `held`, `findings`,
-        `operation` and `attention` (sentences; empty when all is well).
+        `operation`, `engine` and `attention` (sentences; empty when all is well).
     """
     live = control.ask(workspace.git.state, {"do": "status"})
     facts: dict[str, Any] = {
@@ -31,6 +35,7 @@ def gather(workspace: Workspace) -> dict[str, Any]:
         "held": [] if live is None else list(live.get("held", ())),
         "findings": [],
         "operation": None,
+        "engine": {} if live is None else dict(live.get("engine") or {}),
         "attention": [],
     }
     missing = missing_root(workspace)
@@ -40,6 +45,7 @@ def gather(workspace: Workspace) -> dict[str, Any]:
     with open_workspace(workspace) as opened:
         _repository(opened, facts)
         _disk(opened, facts)
+        _engine(opened, facts)
     _attention(facts, live)
     return facts
 
@@ -75,6 +81,23 @@ def _disk(opened: Opened, facts: dict[str, Any]) -> None:
             )
 
 
+def _engine(opened: Opened, facts: dict[str, Any]) -> None:
+    """How archiving and Dreams went, what they cost, and what waits."""
+    known = ledger.read(opened.repo.git)
+    queue, dreamed = (opened.read(path).file for path in (_HISTORY, _DREAM_CURSOR))
+    entries = history.parse(b"" if queue is None else queue.data)
+    seen = history.parse_cursor(None if dreamed is None else dreamed.data) or 0
+    facts["engine"] |= {
+        "last": {sort: asdict(run) for sort, run in known.last.items()},
+        "runs": known.runs,
+        "prompt_tokens": known.prompt_tokens,
+        "completion_tokens": known.completion_tokens,
+        "seconds": known.seconds,
+        "unread": len(history.after(entries, seen)),
+        "history_problems": list(entries.problems),
+    }
+
+
 def _attention(facts: dict[str, Any], live: control.Answer | None) -> None:
     attention = facts["attention"]
     if facts["operation"] is not None:
@@ -88,6 +111,15 @@ def _attention(facts: dict[str, Any], live: control.Answer | None) -> None:
         )
     elif live.get("watcher", {}).get("mode") == "polling":
         attention.append("file events are not available; the folder is polled")
+    for sort, run in (facts["engine"].get("last") or {}).items():
+        if run["failures"]:
+            attention.append(f"the last {sort} failed: {run['text']}")
+    if (facts["engine"].get("failure") or "") not in " ".join(attention):
+        attention.append(f"the memory engine: {facts['engine']['failure']}")
+    if problems := facts["engine"].get("history_problems"):
+        attention.append(
+            f"memory/history.jsonl: {len(problems)} lines cannot be read ({problems[0]}); they are kept"
+        )
     if facts["held"]:
         attention.append(f"{len(facts['held'])} files vanished at once; their deletion is held back")
     for finding in (*facts["findings"], *((live or {}).get("findings") or ())):

@@ -20,6 +20,7 @@ class Layout:
         session_lock: A lock file that the agent's writers hold while they write sessions; None where it has none.
         processes: Words of a command line that tell that the agent runs; empty when that cannot be told.
         replays_itself: Whether the agent replays an interrupted turn at the session's next message.
+        remembers_itself: Whether archiving and Dreams are the agent's own work, or there is nothing to archive.
     """
 
     agent: str
@@ -29,6 +30,7 @@ class Layout:
     session_lock: Path | None = None
     processes: tuple[str, ...] = ()
     replays_itself: bool = False
+    remembers_itself: bool = True
 
     @property
     def roots(self) -> dict[str, Path]:

@@ -17,4 +17,4 @@ def layout(directory: Path, sessions: Path | None = None) -> Layout:
     """The layout of a native workspace; `sessions` maps a folder outside it."""
     mapped = {} if sessions is None else {"sessions": sessions}
     lock = (sessions or directory / "sessions") / ".session-files.lock"
-    return Layout(NAME, directory, mapped, session_lock=lock)
+    return Layout(NAME, directory, mapped, session_lock=lock, remembers_itself=False)

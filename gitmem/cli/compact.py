@@ -29,7 +29,8 @@ The queue keeps max_history_entries entries, and all that no Dream has seen."""
 def run(args: argparse.Namespace) -> int:
     """Compact."""
     from gitmem.cli.engine import Telling
-    from gitmem.cli.opening import engine, opened_workspace
+    from gitmem.cli.opening import opened_workspace
+    from gitmem.engine import engine
 
     with opened_workspace(args) as opened:
         told = Telling(args)

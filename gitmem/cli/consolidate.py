@@ -33,7 +33,8 @@ the messages themselves go into the history."""
 def run(args: argparse.Namespace) -> int:
     """Archive, chunk by chunk."""
     from gitmem.cli.engine import Telling
-    from gitmem.cli.opening import engine, opened_workspace
+    from gitmem.cli.opening import opened_workspace
+    from gitmem.engine import engine
 
     with opened_workspace(args) as opened:
         work = engine(opened)

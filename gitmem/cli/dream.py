@@ -35,7 +35,8 @@ A run that fails changes nothing. How to set a model: docs/model.md."""
 def run(args: argparse.Namespace) -> int:
     """Dream, propose, or decide."""
     from gitmem.cli.engine import Telling
-    from gitmem.cli.opening import engine, opened_workspace
+    from gitmem.cli.opening import opened_workspace
+    from gitmem.engine import engine
 
     with opened_workspace(args) as opened:
         work = engine(opened)

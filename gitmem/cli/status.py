@@ -45,6 +45,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     lines += [f"remote     {name}: {_remote(row)}" for name, row in facts["remotes"].items()]
     if not facts["remotes"]:
         lines.append("remote     none: the memory lives on this disk only. gitmem remote add NAME URL")
+    lines += _engine(facts["engine"])
     lines += [f"in flight  {row['session']}: {row['phase']}" for row in facts["in_flight"]]
     lines += [f"changed    {path}" for path in facts["changed"][:10]]
     if len(facts["changed"]) > 10:
@@ -63,6 +64,26 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         safe = bool(remotes) and not any(row["ahead"] for row in remotes)
         lines.append("All is committed and backed up." if safe else "All is committed.")
     return lines
+
+
+def _engine(engine: dict[str, Any]) -> list[str]:
+    """What the memory engine did last, what it cost, and what waits; nothing where it never did anything and has nothing to do."""
+    last = engine.get("last") or {}
+    lines = [
+        f"engine     {sort}: {run['outcome']} {_ago(run['at'])}{_cost(run)}"
+        for sort, run in sorted(last.items())
+        if run
+    ]
+    if engine.get("unread") and (last or engine.get("state") not in (None, "off")):
+        lines.append(f"           {engine['unread']} history entries wait for a Dream")
+    if lines and engine.get("state") == "off":
+        lines.append(f"           by itself: no, {engine['why']}")
+    return lines
+
+
+def _cost(run: dict[str, Any]) -> str:
+    tokens = run["prompt_tokens"] + run["completion_tokens"]
+    return f", {tokens} tokens, {run['seconds']:.1f} s" if tokens else ""
 
 
 def _remote(row: dict[str, Any]) -> str:

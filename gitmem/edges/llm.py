@@ -67,13 +67,17 @@ def _key(settings: Settings, base_url: str) -> str:
             return path.read_text("utf-8").strip()
         except (OSError, ValueError) as error:
             raise ConfigError(f"api_key_file: {path} cannot be read: {error}") from error
-    if base_url.startswith(OPENAI):
+    if _is_openai(base_url):
         if key := os.environ.get("OPENAI_API_KEY"):
             return key
         raise ModelError(
             "none", "no API key is set", "Set GITMEM_API_KEY, or: gitmem config api_key_file PATH"
         )
     return _NOT_GIVEN
+
+
+def _is_openai(base_url: str) -> bool:
+    return base_url.rstrip("/") == OPENAI
 
 
 class Form(Enum):
@@ -126,7 +130,7 @@ class Client:
         Raises:
             ModelError: There is none, after as many tries as can help and the endpoint's time allows.
         """
-        limit = "max_completion_tokens" if self.endpoint.base_url.startswith(OPENAI) else "max_tokens"
+        limit = "max_completion_tokens" if _is_openai(self.endpoint.base_url) else "max_tokens"
         request: dict[str, Any] = {"messages": list(messages), limit: max_tokens, "stream": False}
         if tools:
             request["tools"] = list(tools)
