@@ -98,6 +98,26 @@ def _engine(opened: Opened, facts: dict[str, Any]) -> None:
     }
 
 
+def _engine_attention(engine: dict[str, Any]) -> list[str]:
+    failed = [
+        f"the last {sort} failed: {run['text']}"
+        for sort, run in engine.get("last", {}).items()
+        if run["failures"]
+    ]
+    problems = engine.get("history_problems")
+    odd = (
+        [f"memory/history.jsonl: {len(problems)} lines cannot be read ({problems[0]}); they are kept"]
+        if problems
+        else []
+    )
+    other = engine.get("failure")
+    return [
+        *failed,
+        *odd,
+        *([f"the memory engine: {other}"] if other and not any(other in text for text in failed) else []),
+    ]
+
+
 def _attention(facts: dict[str, Any], live: control.Answer | None) -> None:
     attention = facts["attention"]
     if facts["operation"] is not None:
@@ -111,15 +131,7 @@ def _attention(facts: dict[str, Any], live: control.Answer | None) -> None:
         )
     elif live.get("watcher", {}).get("mode") == "polling":
         attention.append("file events are not available; the folder is polled")
-    for sort, run in (facts["engine"].get("last") or {}).items():
-        if run["failures"]:
-            attention.append(f"the last {sort} failed: {run['text']}")
-    if (facts["engine"].get("failure") or "") not in " ".join(attention):
-        attention.append(f"the memory engine: {facts['engine']['failure']}")
-    if problems := facts["engine"].get("history_problems"):
-        attention.append(
-            f"memory/history.jsonl: {len(problems)} lines cannot be read ({problems[0]}); they are kept"
-        )
+    attention += _engine_attention(facts["engine"])
     if facts["held"]:
         attention.append(f"{len(facts['held'])} files vanished at once; their deletion is held back")
     for finding in (*facts["findings"], *((live or {}).get("findings") or ())):

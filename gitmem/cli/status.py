@@ -67,7 +67,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 
 
 def _engine(engine: dict[str, Any]) -> list[str]:
-    """What the memory engine did last, what it cost, and what waits; nothing where it never did anything and has nothing to do."""
+    """What the memory engine did last, what it cost, and what waits; nothing where it never did anything."""
     last = engine.get("last") or {}
     lines = [
         f"engine     {sort}: {run['outcome']} {_ago(run['at'])}{_cost(run)}"

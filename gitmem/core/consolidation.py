@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from gitmem.core.completion import Answer
+from gitmem.core.completion import Answer, objects
 from gitmem.core.conversation import Message, legal_suffix, open_calls
 from gitmem.core.history import MAX_RAW, MAX_SUMMARY
 from gitmem.core.session import Session
@@ -168,6 +168,8 @@ def checked_summary(reply: Answer, messages: Sequence[Message]) -> str:
         return NOTHING
     if not _ITEM.search(answer) and _ERROR.match(answer):
         raise ModelError("error", f"an error came in place of a summary: {answer[:100]}")
+    if answer.startswith("{") and next(objects(answer), None) is not None:
+        raise ModelError("garbled", "a dump of data came in place of a summary")
     told = set(transcript(messages).split("\n"))
     lines = [line for line in answer.split("\n") if line.strip() and not line.strip().startswith("<")]
     if sum(line in told for line in lines) > len(lines) * _ECHOED:

@@ -5,6 +5,7 @@ much that the library's own types do not allow for. One request at a time; never
 """
 
 import asyncio
+import json
 import os
 import random
 import time
@@ -131,7 +132,7 @@ class Client:
             ModelError: There is none, after as many tries as can help and the endpoint's time allows.
         """
         limit = "max_completion_tokens" if _is_openai(self.endpoint.base_url) else "max_tokens"
-        request: dict[str, Any] = {"messages": list(messages), limit: max_tokens, "stream": False}
+        request: dict[str, Any] = {"messages": _sendable(messages), limit: max_tokens, "stream": False}
         if tools:
             request["tools"] = list(tools)
         if json_mode:
@@ -193,6 +194,11 @@ class Client:
                     raise
                 await self.sleep(wait)
         raise AssertionError("unreachable")
+
+
+def _sendable(messages: Sequence[Mapping[str, Any]]) -> Any:
+    """The messages with a question mark for each lone surrogate (a byte that is no UTF-8): no server takes those."""
+    return json.loads(json.dumps(list(messages), ensure_ascii=False).encode("utf-8", "replace"))
 
 
 async def _post(place: Endpoint, request: Mapping[str, Any]) -> bytes:

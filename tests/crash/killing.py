@@ -1,11 +1,17 @@
 """Killing a process at each of its disk operations in turn: nothing between two system calls may leave a state in between."""
 
 import os
+import shutil
 import signal
+import subprocess
 import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from gitmem.edges import syscalls
+from gitmem.actions import recover
+from gitmem.actions.capture import Capture
+from gitmem.edges import syscalls, workspace
+from gitmem.edges.opened import open_workspace
 
 LIMIT = 400
 
@@ -53,3 +59,67 @@ def _child(work: Callable[[], object], point: int) -> None:
         traceback.print_exc()
         os._exit(1)
     os._exit(0)
+
+
+def capture(root: Path) -> None:
+    with open_workspace(workspace.find(root)) as opened:
+        work = Capture(opened)
+        paths = work.scan()
+        work.run(paths, overdue=paths)
+
+
+def every_kill(
+    root: Path, work: Callable[[], object], check: Callable[[bool], None], recovery: Callable[[], object]
+) -> int:
+    """Kill `work` everywhere; after each kill recover (killed everywhere too, now and then) and check. The number of kills."""
+    saved = root.with_name("saved")
+    shutil.copytree(root, saved, symlinks=True)
+    points = 0
+    for point in kill_points(work):
+        points += 1
+        if point % 7 == 3:
+            next(iter(kill_points(recovery)), None)
+        recovery()
+        check(False)
+        fsck(root)
+        shutil.rmtree(root)
+        shutil.copytree(saved, root, symlinks=True)
+    check(True)
+    fsck(root)
+    return points
+
+
+def fsck(root: Path) -> None:
+    if shutil.which("git"):
+        done = subprocess.run(
+            ["git", "-C", root, "fsck", "--full", "--strict"], capture_output=True, check=True
+        )
+        assert b"error" not in done.stdout + done.stderr
+
+
+def start(root: Path) -> None:
+    """What a daemon does at its start, replay left out."""
+    with open_workspace(workspace.find(root)) as opened:
+        recover.recover(opened)
+        work = Capture(opened)
+        paths = work.scan()
+        work.run(paths, overdue=paths)
+
+
+def head(root: Path) -> dict[str, bytes]:
+    with open_workspace(workspace.find(root)) as opened:
+        return {
+            path: opened.repo.read(entry).data
+            for path, entry in opened.repo.files(opened.repo.head()).items()
+        }
+
+
+def disk(root: Path) -> dict[str, bytes]:
+    found = {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
+    return {
+        path: data
+        for path, data in found.items()
+        if not path.startswith(".git/") and not path.endswith((".tmp", ".lock"))
+    }

@@ -2,20 +2,18 @@
 
 import json
 import os
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gitmem.actions import begin, recover, replay, undo
+from gitmem.actions import begin, replay, undo
 from gitmem.actions.capture import Capture
 from gitmem.core.model import Kind
 from gitmem.core.session import parse
 from gitmem.edges import workspace
 from gitmem.edges.opened import Opened, open_workspace
-from tests.crash.killing import kill_points
+from tests.crash.killing import capture, disk, every_kill, head, start
 
 CALLS = [{"id": name, "type": "function", "function": {"name": "exec", "arguments": "{}"}} for name in "AB"]
 CHECKPOINT = {
@@ -43,70 +41,6 @@ def root(tmp_path: Path) -> Path:
     begin.begin(begin.plan(root, "native", None, adopt=False, separate=False))
     capture(root)
     return root
-
-
-def capture(root: Path) -> None:
-    with open_workspace(workspace.find(root)) as opened:
-        work = Capture(opened)
-        paths = work.scan()
-        work.run(paths, overdue=paths)
-
-
-def every_kill(
-    root: Path, work: Callable[[], object], check: Callable[[bool], None], recovery: Callable[[], object]
-) -> int:
-    """Kill `work` everywhere; after each kill recover (killed everywhere too, now and then) and check. The number of kills."""
-    saved = root.with_name("saved")
-    shutil.copytree(root, saved, symlinks=True)
-    points = 0
-    for point in kill_points(work):
-        points += 1
-        if point % 7 == 3:
-            next(iter(kill_points(recovery)), None)
-        recovery()
-        check(False)
-        fsck(root)
-        shutil.rmtree(root)
-        shutil.copytree(saved, root, symlinks=True)
-    check(True)
-    fsck(root)
-    return points
-
-
-def fsck(root: Path) -> None:
-    if shutil.which("git"):
-        done = subprocess.run(
-            ["git", "-C", root, "fsck", "--full", "--strict"], capture_output=True, check=True
-        )
-        assert b"error" not in done.stdout + done.stderr
-
-
-def start(root: Path) -> None:
-    """What a daemon does at its start, replay left out."""
-    with open_workspace(workspace.find(root)) as opened:
-        recover.recover(opened)
-        work = Capture(opened)
-        paths = work.scan()
-        work.run(paths, overdue=paths)
-
-
-def head(root: Path) -> dict[str, bytes]:
-    with open_workspace(workspace.find(root)) as opened:
-        return {
-            path: opened.repo.read(entry).data
-            for path, entry in opened.repo.files(opened.repo.head()).items()
-        }
-
-
-def disk(root: Path) -> dict[str, bytes]:
-    found = {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
-    }
-    return {
-        path: data
-        for path, data in found.items()
-        if not path.startswith(".git/") and not path.endswith((".tmp", ".lock"))
-    }
 
 
 def kinds(root: Path) -> list[Kind]:
