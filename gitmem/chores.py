@@ -18,8 +18,9 @@ from gitmem.engine import Engine, engine
 from gitmem.errors import GitmemError, ModelError, WorkspaceLocked
 
 _BUSY = 60.0
-"""Seconds after which to look again at what was in use."""
+"""Seconds after which to try again when another engine is at work."""
 _MINUTE = 60.0
+_PASSES = 5
 
 
 def do(opened: Opened, work: Engine) -> dict[str, Any]:
@@ -27,12 +28,12 @@ def do(opened: Opened, work: Engine) -> dict[str, Any]:
 
     Returns:
         `did`: subjects of the commits; `failure`: why something was not done, or None; `again`: seconds until something is due,
-        or None when that needs new commits.
+        or None when that needs new commits; `head`: the newest commit it has seen.
     """
     now = opened.clock()
     quiet = schedule.quiet_until(opened.settings.quiet_hours, localtime.at(now))
     if quiet is not None:
-        return {"did": [], "failure": None, "again": quiet.timestamp() - now}
+        return _result(opened, [], None, quiet.timestamp() - now)
     did: list[str] = []
     learn = work.committed
 
@@ -43,13 +44,29 @@ def do(opened: Opened, work: Engine) -> dict[str, Any]:
     work.committed = committed
     failure = None
     try:
-        work.commit_all()
-        times = [*_relieve(work), *_compact(opened, work), *_dream(opened, work)]
+        times = _all(opened, work)
     except WorkspaceLocked:
         times = [_BUSY]
     except GitmemError as error:
         failure, times = str(error), [_after_failure(opened, error)]
-    return {"did": did, "failure": failure, "again": min(times, default=None)}
+    return _result(opened, did, failure, min(times, default=None))
+
+
+def _result(opened: Opened, did: list[str], failure: str | None, again: float | None) -> dict[str, Any]:
+    return {"did": did, "failure": failure, "again": again, "head": opened.repo.head()}
+
+
+def _all(opened: Opened, work: Engine) -> list[float]:
+    """Everything that is due, until the agent has saved nothing meanwhile; gives when something will be due again."""
+    times: list[float] = []
+    for _ in range(_PASSES):
+        work.commit_all()
+        before = opened.repo.head()
+        times = [*_relieve(work), *_compact(opened, work), *_dream(opened, work)]
+        work.commit_all()
+        if opened.repo.head() == before:
+            return times
+    return [*times, _BUSY]
 
 
 def _relieve(work: Engine) -> list[float]:
@@ -59,7 +76,7 @@ def _relieve(work: Engine) -> list[float]:
         if not work.under_pressure(path):
             continue
         if work.in_use(path):
-            busy.append(_BUSY)
+            busy.append(max(1.0, work.opened.settings.session_hot))
             continue
         for _ in work.relieve(path):
             pass
@@ -118,7 +135,7 @@ def main() -> int:
         with open_workspace(workspace.find(Path(request["workspace"]))) as opened:
             result = do(opened, engine(opened))
     except (GitmemError, OSError) as error:
-        result = {"did": [], "failure": str(error), "again": _BUSY}
+        result = {"did": [], "failure": str(error), "again": _BUSY, "head": None}
     json.dump(result, sys.stdout)
     return 0
 

@@ -145,9 +145,10 @@ class Keeper:
         if self.rounds is not None and self._pusher is not None:
             with self._guarded():
                 self.rounds.step(now)
-            self._pusher.step(now, self.rounds.counters.last_commit)
-        if self.rounds is not None and self._upkeep is not None:
-            self._upkeep.step(now, self.rounds.counters.last_commit)
+            head = _head_of(self.rounds)
+            self._pusher.step(now, head)
+            if self._upkeep is not None:
+                self._upkeep.step(now, head)
 
     def _check(self, now: float) -> None:
         """Is everything still there and awake?"""
@@ -214,6 +215,14 @@ def _identity_of(workspace: Workspace) -> tuple[int, int] | None:
     except OSError:
         return None
     return stat.st_dev, stat.st_ino
+
+
+def _head_of(rounds: Rounds) -> str | None:
+    """The newest commit, whoever made it; None where there is none, or none that can be read now."""
+    try:
+        return rounds.opened.repo.head()
+    except (GitmemError, OSError):
+        return None
 
 
 def _place_of_commits(workspace: Workspace) -> tuple[str | None, str | None] | None:

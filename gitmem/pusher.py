@@ -47,7 +47,7 @@ class Pusher:
         self._git_dir = opened.repo.git.control
         self._lanes: dict[str, _Lane] = {}
         self._record: int | None = None
-        self._covered: float | None = None
+        self._covered = opened.repo.head()
         self._trouble: str | None = None
         self._next_look = 0.0
         self._reload(time.monotonic())
@@ -58,18 +58,18 @@ class Pusher:
             return time.monotonic() + _LOOK
         return min((lane.due for lane in self._lanes.values() if lane.due is not None), default=None)
 
-    def step(self, now: float, last_commit: float | None) -> None:
+    def step(self, now: float, head: str | None) -> None:
         """Look after every remote.
 
         Args:
             now: Monotonic seconds.
-            last_commit: When the newest commit was made (any clock); a change of it makes pushes due.
+            head: The newest commit, whoever made it; a change of it makes pushes due.
         """
         if now >= self._next_look:
             self._next_look = now + _RECORD
             self._reload(now)
-        if last_commit != self._covered:
-            self._covered = last_commit
+        if head != self._covered:
+            self._covered = head
             for lane in self._lanes.values():
                 lane.due = lane.due or now + self._opened.settings.push_delay
         for lane in self._lanes.values():

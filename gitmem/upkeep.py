@@ -41,7 +41,7 @@ class Upkeep:
         self._opened = opened
         self._off = off(opened.workspace, opened.settings)
         self._due: float | None = None if self._off else time.monotonic() + _MARGIN
-        self._covered: float | None = None
+        self._covered = opened.repo.head()
         self._process: Child | None = None
         self._failure: str | None = None
 
@@ -49,17 +49,17 @@ class Upkeep:
         """Monotonic seconds at which `step` has something to do; None when that needs new commits."""
         return time.monotonic() + _LOOK if self._process is not None else self._due
 
-    def step(self, now: float, last_commit: float | None) -> None:
+    def step(self, now: float, head: str | None) -> None:
         """Start what is due, or look at what is under way.
 
         Args:
             now: Monotonic seconds.
-            last_commit: When the newest commit was made (any clock); a change of it makes chores due once the agent is at rest.
+            head: The newest commit, whoever made it; a change of it makes chores due once the agent is at rest.
         """
         if self._off:
             return
-        if last_commit != self._covered:
-            self._covered = last_commit
+        if self._process is None and head != self._covered:
+            self._covered = head
             rest = now + self._opened.settings.session_hot + _MARGIN
             self._due = rest if self._due is None else min(self._due, rest)
         if self._process is not None:
@@ -83,7 +83,9 @@ class Upkeep:
     def _take(self, ended: Ended, now: float) -> None:
         try:
             result = json.loads(ended.output)
-            did, failure, again = result["did"], result["failure"], result["again"]
+            did, failure, again, self._covered = (
+                result[name] for name in ("did", "failure", "again", "head")
+            )
         except (ValueError, KeyError, TypeError):
             self._failed(ended.errors.strip().rpartition("\n")[2] or ended.why.value, now + _FAILED)
             return

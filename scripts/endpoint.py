@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any, Self
 
 Item = Mapping[str, Any]
+_MOST = 60
 _SPOKEN = re.compile(r"^\[[^\]]*\] USER: (.+)$", re.MULTILINE)
 _FACT = re.compile(r"^\s*- \[(permanent|durable|correction)\] (.+)$", re.MULTILINE)
 
@@ -174,7 +175,7 @@ def small_model(request: Mapping[str, Any]) -> Item:
         return {"text": "\n".join(f"- [durable] {fact}" for fact in facts) or "(nothing)"}
     if any(message.get("role") == "tool" for message in request["messages"]):
         return {"edits": []}
-    return {"edits": _filed(asked)}
+    return {"edits": _filed(asked)[:_MOST]}
 
 
 def _filed(asked: str) -> list[dict[str, Any]]:
