@@ -12,7 +12,7 @@ from typing import Any
 
 from gitmem.core import schedule
 from gitmem.core.model import CommitInfo, TreePath
-from gitmem.edges import ledger, localtime, workspace
+from gitmem.edges import ledger, localtime, saves, workspace
 from gitmem.edges.opened import Opened, open_workspace
 from gitmem.engine import Engine, engine
 from gitmem.errors import GitmemError, ModelError, WorkspaceLocked
@@ -97,7 +97,7 @@ def _compact(opened: Opened, work: Engine) -> list[float]:
 
 def _age(opened: Opened, path: TreePath) -> float:
     signature = opened.read(path).signature
-    return 0.0 if signature is None else opened.clock() - signature.mtime_ns / 1e9
+    return 0.0 if signature is None else opened.clock() - saves.saved_at(opened.repo.git, path, signature)
 
 
 def _dream(opened: Opened, work: Engine) -> list[float]:

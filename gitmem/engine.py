@@ -18,7 +18,7 @@ from gitmem.core.completion import Usage
 from gitmem.core.consolidation import Chunk
 from gitmem.core.model import CommitInfo, PathClass, TreePath
 from gitmem.core.session import Session, parse
-from gitmem.edges import gitindex, ledger, llm, tip
+from gitmem.edges import gitindex, ledger, llm, saves, tip
 from gitmem.edges.ledger import Run
 from gitmem.edges.llm import Client
 from gitmem.edges.opened import Opened
@@ -150,7 +150,7 @@ class Engine:
         found = []
         for path, signature in self.opened.walk():
             if self.opened.classify(path) is PathClass.SESSION:
-                age = self.opened.clock() - signature.mtime_ns / 1e9
+                age = self.opened.clock() - saves.saved_at(self.opened.repo.git, path, signature)
                 if age >= minutes * _MINUTE and len(self._session(path).messages) > consolidation.RETAINED:
                     found.append(path)
         return sorted(found)

@@ -11,7 +11,7 @@ from gitmem.core.merge.inverse import inverse
 from gitmem.core.message import shortened
 from gitmem.core.model import Change, CommitInfo, File, Kind, Message, PathClass, Snapshot, TreePath
 from gitmem.core.session_names import sidecar_of
-from gitmem.edges import process, tip, transaction
+from gitmem.edges import process, saves, tip, transaction
 from gitmem.edges.opened import Opened
 from gitmem.errors import Conflict, NotFound, SessionInUse, UsageError
 
@@ -173,7 +173,7 @@ def check_in_use(opened: Opened, paths: Collection[TreePath]) -> None:
         reading = opened.read(path)
         if reading.file is None or reading.signature is None:
             continue
-        age = opened.clock() - reading.signature.mtime_ns / 1e9
+        age = opened.clock() - saves.saved_at(opened.repo.git, path, reading.signature)
         hint = "Stop the agent first, or say --force."
         if is_mid_turn(reading.file.data) or opened.read(sidecar_of(path)).file is not None:
             raise SessionInUse(f"{path} is in the middle of a turn", hint)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gitmem.core import checkpoint
 from gitmem.core.model import CommitInfo, File, PathClass, Snapshot, TreePath
-from gitmem.edges import files, inflight, journal, tip
+from gitmem.edges import files, inflight, journal, saves, tip
 from gitmem.edges.journal import Operation
 from gitmem.edges.lock import history_lock
 from gitmem.edges.opened import Opened
@@ -71,6 +71,7 @@ def apply(
             for path, file in _ordered(opened, snapshot)
         ]
         steps += [(path, file, None) for path, file in (remove or {}).items()]
+        saved = _saves(opened, snapshot.files)
         files = {p: f for p, f in snapshot.files.items() if opened.repo.file(target.base, p) != f}
         if not files:
             _install_all(opened, steps)
@@ -84,6 +85,7 @@ def apply(
             _install_all(opened, steps)
             if not opened.repo.move(target.ref, target.sha, sha, stamp):
                 raise RepositoryBusy(f"{target.ref} was moved meanwhile; nothing was changed", "Try again.")
+        _remember_saves(opened, saved)
         return opened.repo.info(sha)
 
 
@@ -132,6 +134,23 @@ def _all_or_nothing(opened: Opened, operation: Operation, steps: list[_Step]) ->
         journal.done(record)
         raise
     journal.done(record)
+
+
+def _saves(opened: Opened, paths: Collection[TreePath]) -> dict[TreePath, float]:
+    """When agents last saved the sessions among these files."""
+    found = {
+        path: opened.read(path).signature for path in paths if opened.classify(path) is PathClass.SESSION
+    }
+    git = opened.repo.git
+    return {path: saves.saved_at(git, path, now) for path, now in found.items() if now is not None}
+
+
+def _remember_saves(opened: Opened, saved: Mapping[TreePath, float]) -> None:
+    """What we wrote is no sign of an agent."""
+    for path, when in saved.items():
+        signature = opened.read(path).signature
+        if signature is not None:
+            saves.note(opened.repo.git, path, when, signature)
 
 
 def _ordered(opened: Opened, snapshot: Snapshot) -> list[tuple[TreePath, File | None]]:
