@@ -3,33 +3,20 @@
 Both only plan: they compute a snapshot from what is committed. Applying it is a transaction; showing it is a dry run.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from gitmem.core.checkpoint import is_mid_turn
 from gitmem.core.merge.inverse import inverse
 from gitmem.core.message import shortened
-from gitmem.core.model import Change, CommitInfo, File, Kind, Message, PathClass, Snapshot, TreePath
-from gitmem.core.session_names import sidecar_of
-from gitmem.edges import process, saves, tip, transaction
+from gitmem.core.model import CommitInfo, File, Kind, Message, PathClass, Snapshot, TreePath
+from gitmem.edges import plan, tip
 from gitmem.edges.opened import Opened
-from gitmem.errors import Conflict, NotFound, SessionInUse, UsageError
+from gitmem.edges.plan import Plan, apply, check_in_use
+from gitmem.errors import Conflict, NotFound, UsageError
+
+__all__ = ["Plan", "apply", "check_in_use", "plan_restore", "plan_revert"]
 
 _CURSOR_UNIT = ("memory/history.jsonl", "memory/.cursor", "memory/.dream_cursor")
 """Three files that are merged as one (merge.md, section 2.2)."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A change that could be made.
-
-    Attributes:
-        snapshot: What to commit and install; its files are only those that would change.
-        changes: The same as before and after, for a diff.
-    """
-
-    snapshot: Snapshot
-    changes: tuple[Change, ...]
 
 
 def plan_revert(opened: Opened, commits: Sequence[CommitInfo]) -> Plan:
@@ -56,7 +43,7 @@ def plan_revert(opened: Opened, commits: Sequence[CommitInfo]) -> Plan:
     trailers = tuple(("Gitmem-Reverts", commit.sha) for commit in commits)
     scope = f" ({', '.join(sorted(files))})" if 0 < len(files) <= 3 else f" ({len(files)} files)"
     message = Message(Kind.REVERT, f"revert: undo {names}{scope}", body, trailers)
-    return _plan(opened, head, Snapshot(message, files))
+    return plan.of(opened, head, Snapshot(message, files))
 
 
 def _newest_first(opened: Opened, commits: Sequence[CommitInfo], head: str | None) -> list[CommitInfo]:
@@ -126,20 +113,14 @@ def plan_restore(opened: Opened, paths: Sequence[TreePath], at: CommitInfo, *, e
     files = {
         name: file
         for name, file in wanted.items()
-        if repo.file(head, name) != file or _lost(opened, name, file)
+        if repo.file(head, name) != file or plan.is_lost(opened, name, file)
     }
     names = shortened(", ".join(path or "." for path in paths), 60)
     body = (f"As it was at {at.sha[:8]}: {at.subject}",)
     message = Message(
         Kind.RESTORE, f"restore({names}): as of {at.sha[:8]}", body, (("Gitmem-Restored-From", at.sha),)
     )
-    return _plan(opened, head, Snapshot(message, files))
-
-
-def _lost(opened: Opened, path: TreePath, wanted: File | None) -> bool:
-    """Whether a file is gone or emptied on disk although the branch still has it: a deletion that is held back."""
-    disk = opened.read(path).file
-    return wanted is not None and bool(wanted.data) and (disk is None or not disk.data)
+    return plan.of(opened, head, Snapshot(message, files))
 
 
 def _is_below(name: TreePath, path: TreePath) -> bool:
@@ -150,49 +131,3 @@ def _changed(
     opened: Opened, head: str | None, wanted: dict[TreePath, File | None]
 ) -> dict[TreePath, File | None]:
     return {path: file for path, file in wanted.items() if opened.repo.file(head, path) != file}
-
-
-def _plan(opened: Opened, head: str | None, snapshot: Snapshot) -> Plan:
-    changes: list[Change] = []
-    for path, file in sorted(snapshot.files.items()):
-        old = opened.read(path).file if _lost(opened, path, file) else opened.repo.file(head, path)
-        changes.append(Change(path, old, file))
-    return Plan(snapshot, tuple(changes))
-
-
-def check_in_use(opened: Opened, paths: Collection[TreePath]) -> None:
-    """Refuse to change sessions that an agent probably holds in memory: it would write its own version over ours.
-
-    Raises:
-        SessionInUse: Names the session and why.
-    """
-    running = process.running((*opened.workspace.layout.processes, *opened.settings.agent_process))
-    for path in sorted(paths):
-        if opened.classify(path) is not PathClass.SESSION:
-            continue
-        reading = opened.read(path)
-        if reading.file is None or reading.signature is None:
-            continue
-        age = opened.clock() - saves.saved_at(opened.repo.git, path, reading.signature)
-        hint = "Stop the agent first, or say --force."
-        if is_mid_turn(reading.file.data) or opened.read(sidecar_of(path)).file is not None:
-            raise SessionInUse(f"{path} is in the middle of a turn", hint)
-        if running or (running is None and age < opened.settings.session_hot):
-            raise SessionInUse(
-                f"{path} may be held in memory by the agent (last saved {age:.0f} s ago)", hint
-            )
-
-
-def apply(opened: Opened, plan: Plan, *, force: bool = False) -> CommitInfo | None:
-    """Carry out a plan: one commit, on disk and in history together.
-
-    Returns:
-        The commit; None when only the disk was behind and history has it all already.
-
-    Raises:
-        SessionInUse: An agent probably holds one of the sessions, and `force` is not set.
-        RepositoryBusy: Something changed since the plan was made.
-    """
-    if not force:
-        check_in_use(opened, plan.snapshot.files.keys())
-    return transaction.apply(opened, plan.snapshot, action=plan.snapshot.message.kind)
