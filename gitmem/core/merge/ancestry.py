@@ -5,13 +5,15 @@ a root, else one more than the greatest among the parents') orders the search: a
 """
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Parents: TypeAlias = Callable[[str], tuple[str, ...]]
 
 _OURS, _THEIRS, _BELOW = 1, 2, 4
+_BOTH = _OURS | _THEIRS
 
 
 @dataclass
@@ -44,19 +46,16 @@ class Graph:
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Whether `ancestor` is `descendant` or can be reached from it by parents."""
         floor = self.generation(ancestor)
-        return any(sha == ancestor for sha in self._down([descendant], floor))
-
-    def _down(self, tips: Iterable[str], floor: int) -> Iterable[str]:
-        """Everything reachable whose generation is not below a floor."""
-        pending, seen = list(tips), set(tips)
+        pending, seen = [descendant], {descendant}
         while pending:
             sha = pending.pop()
-            if self.generation(sha) < floor:
-                continue
-            yield sha
-            fresh = [parent for parent in self.parents(sha) if parent not in seen]
-            seen.update(fresh)
-            pending += fresh
+            if sha == ancestor:
+                return True
+            if self.generation(sha) > floor:
+                fresh = [parent for parent in self.parents(sha) if parent not in seen]
+                seen.update(fresh)
+                pending += fresh
+        return False
 
     def common_ancestors(self, ours: str, theirs: str) -> tuple[str, ...]:
         """The lowest common ancestors: commits reachable from both, and from no other such commit; sorted by name.
@@ -65,25 +64,60 @@ class Graph:
             Several for a criss-cross history; none where the histories are unrelated. The search ends as soon as what is left
             lies below them.
         """
-        flags = {ours: _OURS}
-        flags[theirs] = flags.get(theirs, 0) | _THEIRS
-        queue = [(-self.generation(sha), sha) for sha in flags]
-        heapq.heapify(queue)
+        walk = _Walk(self)
+        walk.paint(ours, _OURS)
+        walk.paint(theirs, _THEIRS)
         found: list[str] = []
-        while queue and any(not flags[sha] & _BELOW for _, sha in queue):
-            sha = heapq.heappop(queue)[1]
-            mark = flags[sha]
-            if mark & (_OURS | _THEIRS) == _OURS | _THEIRS and not mark & _BELOW:
+        while walk.waiting[_BOTH] or (walk.waiting[_OURS] and walk.waiting[_THEIRS]):
+            sha, colours = walk.take()
+            if colours == _BOTH:
                 found.append(sha)
-                mark |= _BELOW
+                colours |= _BELOW
             for parent in self.parents(sha):
-                if parent not in flags:
-                    flags[parent] = 0
-                    heapq.heappush(queue, (-self.generation(parent), parent))
-                flags[parent] |= mark
+                walk.paint(parent, colours)
         return tuple(sorted(found))
 
     def only_in(self, tip: str, without: str) -> set[str]:
-        """Commits reachable from `tip` and not from `without`."""
-        floor = min((self.generation(sha) for sha in self.common_ancestors(tip, without)), default=0)
-        return set(self._down([tip], floor)) - set(self._down([without], floor))
+        """Commits reachable from `tip` and not from `without`, however far back they branched off."""
+        walk = _Walk(self)
+        walk.paint(tip, _OURS)
+        walk.paint(without, _THEIRS)
+        found: set[str] = set()
+        while walk.waiting[_OURS]:
+            sha, colours = walk.take()
+            if colours == _OURS:
+                found.add(sha)
+            for parent in self.parents(sha):
+                walk.paint(parent, colours)
+        return found
+
+
+class _Walk:
+    """Colours that spread from tips towards the roots, greatest generation first: who is reached has all its colours.
+
+    Attributes:
+        waiting: How many commits that are still to be reached have exactly these colours.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._colours: dict[str, int] = {}
+        self._queue: list[tuple[int, str]] = []
+        self.waiting: Counter[int] = Counter()
+
+    def paint(self, sha: str, colours: int) -> None:
+        """Add colours to a commit that was not reached yet."""
+        before = self._colours.get(sha)
+        if before is None:
+            heapq.heappush(self._queue, (-self._graph.generation(sha), sha))
+        else:
+            self.waiting[before] -= 1
+        self._colours[sha] = colours | (before or 0)
+        self.waiting[self._colours[sha]] += 1
+
+    def take(self) -> tuple[str, int]:
+        """The next commit, and its colours."""
+        sha = heapq.heappop(self._queue)[1]
+        colours = self._colours[sha]
+        self.waiting[colours] -= 1
+        return sha, colours

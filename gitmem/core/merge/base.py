@@ -34,26 +34,43 @@ class Bases(Generic[T]):
         """The tree that both sides started from; an empty one for unrelated histories."""
         return self._merged(self.graph.common_ancestors(ours, theirs))
 
-    def _merged(self, commits: tuple[str, ...]) -> T:
-        """The merge of several commits, in the order of their names."""
+    def _merged(self, wanted: tuple[str, ...]) -> T:
+        """Several commits merged, in the order of their names. Not by recursion: a criss-cross may be as high as history."""
+        pending = [wanted]
+        while pending:
+            commits = pending[-1]
+            needs = self._needs(commits)
+            missing = [below for below in needs if below not in self._known]
+            if commits not in self._known and missing:
+                pending += missing
+                continue
+            pending.pop()
+            if commits not in self._known:
+                self._known[commits] = self._made(commits, needs)
+        return self._known[wanted]
+
+    def _made(self, commits: tuple[str, ...], needs: tuple[tuple[str, ...], ...]) -> T:
         if not commits:
             return self.empty
-        if commits not in self._known:
-            *first, last = commits
-            if not first:
-                self._known[commits] = self.tree(last)
-            else:
-                self._known[commits] = self.merge(
-                    self._base_of_many(first, last), self._merged(tuple(first)), self.tree(last)
-                )
-        return self._known[commits]
+        if not needs:
+            return self.tree(commits[0])
+        base, first = (self._known[below] for below in needs)
+        return self.merge(base, first, self.tree(commits[-1]))
 
-    def _base_of_many(self, first: list[str], last: str) -> T:
-        """The base of a merge of several commits with one more: what any of them has in common with it."""
+    def _needs(self, commits: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """What the merge of several commits is made from: the base of the last and the others, and the merge of the others."""
+        if len(commits) <= 1:
+            return ()
+        *first, last = commits
+        return self._common(first, last), tuple(first)
+
+    def _common(self, first: list[str], last: str) -> tuple[str, ...]:
+        """The lowest that any of some commits has in common with one more."""
         common = {sha for commit in first for sha in self.graph.common_ancestors(commit, last)}
-        lowest = [
-            sha
-            for sha in common
-            if not any(sha != other and self.graph.is_ancestor(sha, other) for other in common)
-        ]
-        return self._merged(tuple(sorted(lowest)))
+        return tuple(
+            sorted(
+                sha
+                for sha in common
+                if not any(sha != other and self.graph.is_ancestor(sha, other) for other in common)
+            )
+        )

@@ -5,11 +5,12 @@ make the same commit, and have nothing to merge afterwards.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
 from gitmem.core.merge.ancestry import Graph
+from gitmem.core.model import CommitInfo
 
 VERSION = 1
 """Of the rules that merges follow. Who meets a greater one has to be upgraded before merging."""
@@ -52,6 +53,24 @@ def rules_version(message: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def is_automatic(commit: CommitInfo, times: Iterable[int]) -> bool:
+    """Whether a commit is a merge that any machine makes again, so that nothing is lost when it is dropped.
+
+    Its words alone do not tell: a person who amends one keeps them, and may have put work into it. The time tells.
+
+    Args:
+        commit: The commit.
+        times: The times of its parents.
+    """
+    return (
+        len(commit.parents) == 2
+        and list(commit.parents) == sorted(commit.parents)
+        and commit.author == WHO
+        and commit.time == max(times, default=None)
+        and rules_version(commit.message) is not None
+    )
+
+
 class Decision(Enum):
     """What to do about two tips."""
 
@@ -60,6 +79,7 @@ class Decision(Enum):
     FORWARD = "we have nothing new"
     ADOPT = "ours are automatic merges only: theirs will do"
     KEEP = "both are automatic merges only: ours will do, and they adopt it"
+    """Only between two machines. A remote adopts nothing and is never set back, so there it means the same as `ADOPT`."""
     MERGE = "both have something new"
 
 
