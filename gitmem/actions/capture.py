@@ -12,7 +12,7 @@ from gitmem.core import describe, guard, history
 from gitmem.core.classify import classify, first_commit, folded
 from gitmem.core.guard import has_markers
 from gitmem.core.model import Change, CommitInfo, File, Finding, PathClass, Snapshot, TreePath
-from gitmem.edges import indexfile, inflight, tip
+from gitmem.edges import account, indexfile, inflight, tip, views
 from gitmem.edges.batch import Batch, holds_run_state, noteworthy, read_batch
 from gitmem.edges.files import Signature
 from gitmem.edges.gitindex import Moved
@@ -20,6 +20,7 @@ from gitmem.edges.objects import blob_sha
 from gitmem.edges.opened import IGNORE_FILE, Opened, missing_root
 from gitmem.edges.tip import Tip
 from gitmem.edges.trees import Entry
+from gitmem.edges.views import Views
 from gitmem.errors import RepositoryBusy
 
 _DREAM_CURSOR = "memory/.dream_cursor"
@@ -66,6 +67,8 @@ class Capture:
         self._phases: dict[TreePath, list[File]] = {}
         self._in_flight: dict[TreePath, File] = {}
         self._conflicted: frozenset[TreePath] = frozenset()
+        self._views: Views = {}
+        self._views_stamp: int | None = None
         self._index = indexfile.stat(opened.repo.git)
 
     def scan(self) -> frozenset[TreePath]:
@@ -152,6 +155,7 @@ class Capture:
         batch = read_batch(self._opened, self._files, looked, overdue)
         self._leave_conflicts(batch, target)
         held = () if allow_loss else self._hold_back(batch)
+        known = self._on_branch(batch, target)
         made += self._commit_run_state(batch)
         for snapshot in self._snapshots(batch, target):
             commit = tip.commit(self._opened, snapshot, target)
@@ -160,6 +164,7 @@ class Capture:
             made.append(commit)
             target = replace(target, sha=commit.sha, base=commit.sha, pending=None)
         moved = self._remember(batch, target)
+        self._account(known)
         return Outcome(
             commits=tuple(made),
             moved={} if target.operation else moved,
@@ -172,8 +177,10 @@ class Capture:
 
     def _sync(self, target: Tip) -> None:
         """Learn the tree the next commit starts from, when it is not the one we made."""
-        if target.base != self._base or not self._files:
-            fresh = self._repo.files(target.base)
+        stamp = views.stamp(self._repo.git)
+        if target.base != self._base or not self._files or stamp != self._views_stamp:
+            self._views, self._views_stamp = account.load(self._opened), stamp
+            fresh = views.overlay(self._repo.files(target.base), self._views)
             for path in _different(self._files, fresh):
                 self._seen.pop(path, None)
             self._files, self._base = fresh, target.base
@@ -219,11 +226,30 @@ class Capture:
             return ()
         disk = self._opened.workspace.layout.disk
         gone = lost | {path for path in self._files if not os.path.lexists(disk(path))}
-        if not guard.mass_loss({path: self._opened.classify(path) for path in self._files}, gone):
+        tracked = {path: self._opened.classify(path) for path in self._files}
+        kept = {path: kind for path, kind in tracked.items() if kind.versioned}  # not records of conflicts
+        if not guard.mass_loss(kept, gone):
             return ()
         for path in lost:
             del batch.changes[path]
         return tuple(sorted(lost))
+
+    def _on_branch(self, batch: Batch, target: Tip) -> Views | None:
+        """Turn edits of files that were merged into edits of the branch; gives the record of views, where it changes."""
+        if not self._views or not batch.changes.keys() & self._views.keys():
+            return None
+        rebased = account.rebase(self._opened, target.base, self._views, batch.changes)
+        batch.changes.clear()
+        batch.changes.update(rebased.changes)
+        return rebased.views
+
+    def _account(self, known: Views | None) -> None:
+        """Write down what is on disk, where that is not what is on the branch."""
+        if known is None:
+            return
+        views.save(self._repo.git, known)
+        self._views, self._views_stamp = known, views.stamp(self._repo.git)
+        self._files = views.overlay(self._files, known)
 
     def _commit_run_state(self, batch: Batch) -> list[CommitInfo]:
         """Commit the phases seen since the last batch, then the state on disk, on the in-flight ref."""

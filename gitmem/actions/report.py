@@ -5,7 +5,7 @@ from typing import Any
 
 from gitmem.core import checkpoint, history, session
 from gitmem.core.model import PathClass
-from gitmem.edges import control, ledger, localtime, remotes
+from gitmem.edges import account, control, ledger, localtime, remotes, views
 from gitmem.edges.batch import read_batch
 from gitmem.edges.opened import Opened, missing_root, open_workspace
 from gitmem.edges.tip import current
@@ -67,7 +67,7 @@ def _repository(opened: Opened, facts: dict[str, Any]) -> None:
 
 def _disk(opened: Opened, facts: dict[str, Any]) -> None:
     """Compare the disk with the branch."""
-    tracked = opened.repo.files(current(opened).base)
+    tracked = views.overlay(opened.repo.files(current(opened).base), account.load(opened))
     present = [path for path, _ in opened.walk()]
     batch = read_batch(opened, tracked, {*present, *tracked}, overdue={*present, *tracked})
     facts["changed"] = sorted(batch.changes)

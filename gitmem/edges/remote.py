@@ -98,6 +98,7 @@ def push(
     deadline: float,
     access: Access | None = None,
     cancel: threading.Event | None = None,
+    chosen: Sequence[Offer] | None = None,
 ) -> PushResult:
     """Push and wait for the end.
 
@@ -108,6 +109,7 @@ def push(
         deadline: Seconds it may take in all.
         access: How to get in.
         cancel: Ends the push when set, within a second or so.
+        chosen: Offers made by the caller, in place of `refs`.
 
     Raises:
         PushRejected: Something did not arrive.
@@ -116,7 +118,7 @@ def push(
         NotFound: There is nothing to push.
         ConfigError: The ssh command, certificate or credentials file cannot be used.
     """
-    with PushProcess.start(git_dir, remote, refs, deadline=deadline, access=access) as process:
+    with PushProcess.start(git_dir, remote, refs, deadline=deadline, access=access, chosen=chosen) as process:
         while (result := process.poll()) is None:
             if cancel is not None and cancel.is_set():
                 process.cancel()
@@ -149,6 +151,61 @@ def _default_refs(git: GitDir, refs: Refs) -> list[str]:
     return [*([branch] if branch else []), *sorted(refs.below(_INFLIGHT))]
 
 
+def request(
+    git: GitDir,
+    remote: Remote,
+    way: Access,
+    deadline: float,
+    *,
+    offers: tuple[Offer, ...] = (),
+    fetch: str | None = None,
+    haves: tuple[str, ...] = (),
+) -> Request:
+    """What a transfer's process is asked to do.
+
+    Raises:
+        ConfigError: The ssh command, certificate or credentials file cannot be used.
+    """
+    login = way.login or credentials.find(remote.url, way.environ, way.config_home or config.config_home())
+    return Request(
+        git=str(git.common),
+        url=remote.url.text,
+        offers=offers,
+        login=login,
+        ask_helper=way.ask_helper,
+        ssh_command=surroundings.ssh_command(way.environ, way.ssh_command),
+        ca_file=surroundings.ca_file(way.environ, way.ca_file),
+        patience=way.patience,
+        deadline=deadline,
+        fetch=fetch,
+        haves=haves,
+    )
+
+
+def reply_of(ended: Ended, remote: Remote, what: str, deadline: float) -> Reply:
+    """What a transfer's process said; a whole reply counts even when late.
+
+    Args:
+        ended: How it ended.
+        remote: Where to.
+        what: The transfer, in words.
+        deadline: Seconds it had.
+
+    Raises:
+        RemoteError: It said nothing; the message tells how it ended.
+    """
+    with suppress(ValueError):
+        return Reply.load(ended.output)
+    if ended.why is End.DEADLINE:
+        raise RemoteError(
+            "timeout", f"{remote.name} did not answer in time; the {what} was ended after {deadline:g} s"
+        )
+    if ended.why is End.CANCELLED:
+        raise RemoteError("timeout", f"the {what} was ended before it was done")
+    last = remote_url.printable(ended.errors.strip().rsplit("\n", 1)[-1])
+    raise RemoteError("protocol", f"the {what} broke off (status {ended.status}): {last}")
+
+
 class PushProcess:
     """A push under way. Nothing here waits, except `close`; use it as a context manager.
 
@@ -179,25 +236,13 @@ class PushProcess:
         *,
         deadline: float,
         access: Access | None = None,
+        chosen: Sequence[Offer] | None = None,
     ) -> Self:
         """Begin a push; see `push` for arguments and errors (those about settings come from here)."""
         git = gitdir.resolve(git_dir)
         way = access or Access()
-        login = way.login or credentials.find(
-            remote.url, way.environ, way.config_home or config.config_home()
-        )
-        request = Request(
-            git=str(git.common),
-            url=remote.url.text,
-            offers=offers(git, remote, refs),
-            login=login,
-            ask_helper=way.ask_helper,
-            ssh_command=surroundings.ssh_command(way.environ, way.ssh_command),
-            ca_file=surroundings.ca_file(way.environ, way.ca_file),
-            patience=way.patience,
-            deadline=deadline,
-        )
-        return cls(git, remote, request, way.environ)
+        found = offers(git, remote, refs) if chosen is None else tuple(chosen)
+        return cls(git, remote, request(git, remote, way, deadline, offers=found), way.environ)
 
     def __enter__(self) -> Self:
         return self
@@ -229,26 +274,13 @@ class PushProcess:
         ended = self._child.poll()
         if ended is None:
             return None
-        reply = self._reply(ended)
+        reply = reply_of(ended, self._remote, f"push to {self._remote.name}", self._request.deadline)
         notes = tuple(note for result in reply.refs if (note := self._remember(result)))
         if reply.trouble is not None:
             raise reply.trouble.error()
         result = PushResult(self._remote.name, reply.refs, reply.objects, reply.server, notes)
         _check(result, self._remote)
         return result
-
-    def _reply(self, ended: Ended) -> Reply:
-        """What the child said, or an error that tells how it ended; a whole reply counts even when late."""
-        with suppress(ValueError):
-            return Reply.load(ended.output)
-        name = self._remote.name
-        if ended.why is End.DEADLINE:
-            seconds = f"{self._request.deadline:g} s"
-            raise RemoteError("timeout", f"{name} did not answer in time; the push was ended after {seconds}")
-        if ended.why is End.CANCELLED:
-            raise RemoteError("timeout", f"the push to {name} was ended before it was done")
-        last = remote_url.printable(ended.errors.strip().rsplit("\n", 1)[-1])
-        raise RemoteError("protocol", f"the push to {name} broke off (status {ended.status}): {last}")
 
     def _remember(self, result: RefResult) -> str | None:
         """Move the tracking ref to what the server acknowledged; a ref that did not arrive never moves it."""

@@ -7,7 +7,7 @@ copied workspace, may have written that (B98).
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,11 +29,13 @@ class Remote:
         name: Its short name, also in `refs/remotes/<name>/`.
         url: Its checked address.
         created: When it was added, ISO 8601 in UTC.
+        sync: Whether what other machines push there is taken in, too; else it is a backup.
     """
 
     name: str
     url: RemoteUrl
     created: str = ""
+    sync: bool = False
 
     def tracking(self, ref: str) -> str | None:
         """The ref that remembers where the remote's branch was; None for what is not a branch."""
@@ -56,7 +58,12 @@ def load(git_dir: Path) -> list[Remote]:
     try:
         content = json.loads(path.read_bytes())
         remotes = [
-            Remote(_checked(name), remote_url.parse(item["url"]), str(item.get("created", "")))
+            Remote(
+                _checked(name),
+                remote_url.parse(item["url"]),
+                str(item.get("created", "")),
+                sync=item.get("sync") is True,
+            )
             for name, item in sorted(content["remotes"].items())
         ]
     except FileNotFoundError:
@@ -88,7 +95,7 @@ def get(git_dir: Path, name: str) -> Remote:
     )
 
 
-def add(git_dir: Path, name: str, url: str, *, now: datetime | None = None) -> Remote:
+def add(git_dir: Path, name: str, url: str, *, sync: bool = False, now: datetime | None = None) -> Remote:
     """Add a remote.
 
     A local path is made absolute first. Whether it lies inside the workspace is the caller's to refuse
@@ -98,6 +105,7 @@ def add(git_dir: Path, name: str, url: str, *, now: datetime | None = None) -> R
         git_dir: The repository.
         name: Letters, digits, `.`, `_`, `-`.
         url: The address; see `remote_url.parse` for what is accepted.
+        sync: Whether it is synced with, and not only pushed to.
         now: When; the present by default.
 
     Raises:
@@ -111,9 +119,20 @@ def add(git_dir: Path, name: str, url: str, *, now: datetime | None = None) -> R
             f"Drop it with: gitmem remote remove {name}",
         )
     created = (now or datetime.now(UTC)).isoformat(timespec="seconds")
-    remotes[name] = Remote(name, _absolute(remote_url.parse(url)), created)
+    remotes[name] = Remote(name, _absolute(remote_url.parse(url)), created, sync)
     _save(git_dir, remotes)
     return remotes[name]
+
+
+def set_sync(git_dir: Path, name: str, *, sync: bool) -> Remote:
+    """Decide whether a remote is synced with.
+
+    Raises:
+        NotFound: There is no such remote.
+    """
+    changed = replace(get(git_dir, name), sync=sync)
+    _save(git_dir, {remote.name: remote for remote in load(git_dir)} | {name: changed})
+    return changed
 
 
 def remove(git_dir: Path, name: str) -> Remote:
@@ -147,7 +166,10 @@ def _absolute(url: RemoteUrl) -> RemoteUrl:
 
 
 def _save(git_dir: Path, remotes: Mapping[str, Remote]) -> None:
-    content = {name: {"url": remote.url.text, "created": remote.created} for name, remote in remotes.items()}
+    content = {
+        name: {"url": remote.url.text, "created": remote.created, "sync": remote.sync}
+        for name, remote in remotes.items()
+    }
     path = record(git_dir)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     durable.replace(

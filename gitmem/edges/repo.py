@@ -186,6 +186,12 @@ class Repository:
         self._writer.write([*blobs, *written, commit])
         return commit.id.decode("ascii")
 
+    def keep(self, file: File) -> Entry:
+        """Store a file's bytes without a commit, durably: something refers to them that is no ref (a view)."""
+        blob = Blob.from_string(file.data)
+        self._writer.write([blob])
+        return Entry(file.mode, blob.id.decode("ascii"))
+
     def _compose(self, parents: tuple[str, ...], root: ObjectID, text: bytes, stamp: Stamp) -> Commit:
         commit = Commit()
         commit.tree = root

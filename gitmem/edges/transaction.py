@@ -14,11 +14,12 @@ from pathlib import Path
 
 from gitmem.core import checkpoint
 from gitmem.core.model import CommitInfo, File, PathClass, Snapshot, TreePath
-from gitmem.edges import files, inflight, journal, saves, tip
+from gitmem.edges import account, files, inflight, journal, saves, tip, views
 from gitmem.edges.journal import Operation
 from gitmem.edges.lock import history_lock
 from gitmem.edges.opened import Opened
 from gitmem.edges.tip import Tip
+from gitmem.edges.views import Views
 from gitmem.errors import NeedsDecision, RepositoryBusy
 
 _AGENT_PATIENCE = 1.0
@@ -66,8 +67,9 @@ def apply(
                 f"a {target.operation} is in progress in this repository",
                 "Finish or abort it first, then try again.",
             )
+        known = account.load(opened)
         steps = [
-            _step(opened, target, path, file, ended=path in ended)
+            _step(opened, target, known, path, file, ended=path in ended)
             for path, file in _ordered(opened, snapshot)
         ]
         steps += [(path, file, None) for path, file in (remove or {}).items()]
@@ -86,6 +88,7 @@ def apply(
             if not opened.repo.move(target.ref, target.sha, sha, stamp):
                 raise RepositoryBusy(f"{target.ref} was moved meanwhile; nothing was changed", "Try again.")
         _remember_saves(opened, saved)
+        _remember_views(opened, known, snapshot.files)
         return opened.repo.info(sha)
 
 
@@ -153,6 +156,18 @@ def _remember_saves(opened: Opened, saved: Mapping[TreePath, float]) -> None:
             saves.note(opened.repo.git, path, when, signature)
 
 
+def _remember_views(opened: Opened, known: Views, files: Mapping[TreePath, File | None]) -> None:
+    """What a writer may still hold of files that were merged before."""
+    now = opened.clock()
+    fresh = {
+        path: known[path].installing(account.entry_of(file), now).holding(account.entry_of(file))
+        for path, file in files.items()
+        if path in known
+    }
+    if fresh:
+        views.save(opened.repo.git, {**known, **fresh})
+
+
 def _ordered(opened: Opened, snapshot: Snapshot) -> list[tuple[TreePath, File | None]]:
     """Cursors last: a crash in between may repeat work, never skip it."""
     return sorted(
@@ -160,13 +175,15 @@ def _ordered(opened: Opened, snapshot: Snapshot) -> list[tuple[TreePath, File | 
     )
 
 
-def _step(opened: Opened, target: Tip, path: TreePath, new: File | None, *, ended: bool) -> _Step:
-    committed = opened.repo.file(target.base, path)
+def _step(
+    opened: Opened, target: Tip, known: Views, path: TreePath, new: File | None, *, ended: bool
+) -> _Step:
+    committed = account.on_disk(opened, known, path, opened.repo.file(target.base, path))
     disk = opened.read(path).file
     gone = disk is None or (committed is not None and not disk.data)
     if not gone and committed_form(opened, path, disk) != committed:
         raise RepositoryBusy(f"{path} changed meanwhile; nothing was changed", "Try again.")
-    return path, disk, new if ended else _live_form(opened, path, disk, new)
+    return path, disk, new if ended else live_form(opened, path, disk, new)
 
 
 def committed_form(opened: Opened, path: TreePath, disk: File | None) -> File | None:
@@ -176,7 +193,7 @@ def committed_form(opened: Opened, path: TreePath, disk: File | None) -> File | 
     return replace(disk, data=checkpoint.strip(disk.data))
 
 
-def _live_form(opened: Opened, path: TreePath, disk: File | None, new: File | None) -> File | None:
+def live_form(opened: Opened, path: TreePath, disk: File | None, new: File | None) -> File | None:
     """A file as it belongs on disk: the session's machine-local fields put back, where it still has any."""
     if disk is None or new is None or opened.classify(path) is not PathClass.SESSION:
         return new
@@ -218,7 +235,7 @@ def finish(opened: Opened, record: Path, operation: Operation) -> CommitInfo | N
             old, new = repo.file(operation.old, path), repo.file(operation.new, path)
             disk = opened.read(path).file
             if committed_form(opened, path, disk) == old:
-                live = new if path in operation.ended else _live_form(opened, path, disk, new)
+                live = new if path in operation.ended else live_form(opened, path, disk, new)
                 _install(opened, path, disk, live)
         for path in operation.removed:
             files.tidy(*opened.workspace.layout.place(path))

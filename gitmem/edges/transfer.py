@@ -19,6 +19,7 @@ from dulwich.object_store import DiskObjectStore
 from gitmem.core import remote_url
 from gitmem.core.remote_url import RemoteUrl, Scheme
 from gitmem.edges import bare, clients, credentials, trouble
+from gitmem.edges.fetching import Fetch
 from gitmem.edges.outgoing import Outgoing
 from gitmem.edges.pushing import Push
 from gitmem.edges.wire import Login, Reply, Request, Trouble
@@ -27,11 +28,13 @@ _GRACE = 2.0
 """Seconds past the deadline after which this process ends itself, should nobody else be left to do it."""
 
 
-def push(request: Request) -> Reply:
+def transfer(request: Request) -> Reply:
     """Do what is asked; whatever goes wrong is in the reply."""
     url = remote_url.parse(request.url)
-    store = DiskObjectStore(str(Path(request.git) / "objects"))
-    work = Push(Outgoing(store), request.offers)
+    store = DiskObjectStore(str(Path(request.git) / "objects"), fsync_object_files=True)
+    work: Push | Fetch = Push(Outgoing(store), request.offers)
+    if request.fetch is not None:
+        work = Fetch(store, request.fetch, request.haves)
     problem: Trouble | None = None
     secret = request.login
     started = time.time()
@@ -43,7 +46,7 @@ def push(request: Request) -> Reply:
             if secret is None:
                 raise
             work.run(partial(clients.connect, request, url, secret))
-        if url.scheme is Scheme.PATH:
+        if url.scheme is Scheme.PATH and request.fetch is None:
             bare.flush(Path(url.path), started)
     except Exception as error:  # noqa: BLE001  (the border of the process: the parent raises it again)
         found = trouble.explain(error, url)
@@ -51,6 +54,8 @@ def push(request: Request) -> Reply:
     finally:
         store.close()
     said = _hide(remote_url.printable(work.said), secret)
+    if isinstance(work, Fetch):
+        return Reply((), work.objects, said, problem, work.sha)
     return Reply(tuple(work.results.values()), work.objects, said, problem)
 
 
@@ -83,7 +88,7 @@ def main() -> int:
     if os.getpgrp() == os.getpid():
         signal.signal(signal.SIGALRM, _kill)
         signal.setitimer(signal.ITIMER_REAL, request.deadline + _GRACE)
-    sys.stdout.buffer.write(push(request).dump())
+    sys.stdout.buffer.write(transfer(request).dump())
     sys.stdout.buffer.flush()
     return 0
 

@@ -82,7 +82,7 @@ class Request:
     Attributes:
         git: The repository's common directory (objects).
         url: Address of the remote.
-        offers: What to push.
+        offers: What to push; empty for a fetch.
         login: For http, where one is known already.
         ask_helper: Whether `git credential fill` may be asked when the server wants a login and none is
             given.
@@ -90,6 +90,8 @@ class Request:
         ca_file: Certificates to trust for https instead of the system's.
         patience: Seconds without an answer after which a connection counts as dead.
         deadline: Seconds after which the child ends itself, should nobody else.
+        fetch: The ref to fetch instead.
+        haves: Commits that we have with everything they refer to; for a fetch.
     """
 
     git: str
@@ -101,6 +103,8 @@ class Request:
     ca_file: str | None
     patience: float
     deadline: float
+    fetch: str | None = None
+    haves: tuple[str, ...] = ()
 
     def dump(self) -> bytes:
         """As JSON; an undecodable path goes through as escaped surrogates."""
@@ -112,7 +116,8 @@ class Request:
         fields: dict[str, Any] = json.loads(data)
         login = fields.pop("login")
         offers = tuple(Offer(**offer) for offer in fields.pop("offers"))
-        return cls(**fields, offers=offers, login=None if login is None else Login(**login))
+        haves = tuple(fields.pop("haves"))
+        return cls(**fields, offers=offers, haves=haves, login=None if login is None else Login(**login))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +144,14 @@ class Reply:
         objects: Objects sent.
         server: The last lines the server wrote for a person, without control characters.
         trouble: Why the transfer failed as a whole.
+        fetched: Where the ref that was to be fetched is; None where there is no such ref.
     """
 
     refs: tuple[RefResult, ...] = ()
     objects: int = 0
     server: str = ""
     trouble: Trouble | None = None
+    fetched: str | None = None
 
     def dump(self) -> bytes:
         """As JSON."""
@@ -166,4 +173,5 @@ class Reply:
     def _from(cls, fields: Mapping[str, Any]) -> Self:
         refs = tuple(RefResult(**{**ref, "outcome": Outcome(ref["outcome"])}) for ref in fields["refs"])
         trouble = fields["trouble"]
-        return cls(refs, fields["objects"], fields["server"], None if trouble is None else Trouble(**trouble))
+        problem = None if trouble is None else Trouble(**trouble)
+        return cls(refs, fields["objects"], fields["server"], problem, fields["fetched"])
