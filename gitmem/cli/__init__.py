@@ -20,7 +20,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "set up": ("init", "config", "remote"),
     "keep": ("start", "stop", "restart", "watch", "status", "notify", "confirm"),
     "remember": ("consolidate", "compact", "dream"),
-    "look back": ("log", "show", "diff", "cat"),
+    "look back": ("log", "show", "diff", "cat", "sessions"),
     "go back": ("revert", "restore", "replay"),
     "back up and check": ("push", "doctor", "git", "version"),
 }
