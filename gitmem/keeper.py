@@ -20,6 +20,7 @@ from gitmem.edges.workspace import Workspace, load
 from gitmem.errors import GitmemError
 from gitmem.pusher import Pusher
 from gitmem.rounds import Rounds
+from gitmem.syncer import Syncer
 from gitmem.upkeep import Upkeep
 
 _CHECK = 1.0
@@ -49,6 +50,7 @@ class Keeper:
         self._watcher: Watcher | None = None
         self._pusher: Pusher | None = None
         self._upkeep: Upkeep | None = None
+        self._syncer: Syncer | None = None
         self._absent: str | None = None
         self._identity: tuple[int, int] | None = None
         self._next_check = 0.0
@@ -71,12 +73,14 @@ class Keeper:
             watcher = Watcher(self.workspace.layout.roots, self._sink, ignored=_ignored)
             stack.callback(watcher.stop)
             watcher.start()
-            rounds, pusher, upkeep = Rounds(opened), Pusher(opened), Upkeep(opened)
+            rounds, pusher, upkeep, syncer = Rounds(opened), Pusher(opened), Upkeep(opened), Syncer(opened)
             stack.callback(pusher.close)
             stack.callback(upkeep.close)
+            stack.callback(syncer.close)
             rounds.start()
             self._stack = stack.pop_all()
-        self.rounds, self._watcher, self._pusher, self._upkeep = rounds, watcher, pusher, upkeep
+        self.rounds, self._watcher, self._pusher = rounds, watcher, pusher
+        self._upkeep, self._syncer = upkeep, syncer
         self._absent = None
         self._identity = _identity_of(self.workspace)
         self._place = _place_of_commits(self.workspace)
@@ -91,7 +95,7 @@ class Keeper:
             self._let_go()
 
     def _let_go(self) -> None:
-        self.rounds = self._watcher = self._pusher = self._upkeep = None
+        self.rounds = self._watcher = self._pusher = self._upkeep = self._syncer = None
         self._stack.close()
 
     def event(self, event: Event) -> None:
@@ -133,9 +137,8 @@ class Keeper:
             times.append(due)
         if self._pusher is not None and (due := self._pusher.due()) is not None:
             times.append(due)
-        if self._upkeep is not None and (due := self._upkeep.due()) is not None:
-            times.append(due)
-        return min(times)
+        others = [other.due() for other in (self._upkeep, self._syncer) if other is not None]
+        return min(times + [due for due in others if due is not None])
 
     def tick(self, now: float) -> None:
         """Do whatever is due."""
@@ -147,8 +150,9 @@ class Keeper:
                 self.rounds.step(now)
             head = _head_of(self.rounds)
             self._pusher.step(now, head)
-            if self._upkeep is not None:
-                self._upkeep.step(now, head)
+            for other in (self._syncer, self._upkeep):
+                if other is not None:
+                    other.step(now, head)
 
     def _check(self, now: float) -> None:
         """Is everything still there and awake?"""
@@ -189,16 +193,18 @@ class Keeper:
 
     def status(self) -> dict[str, Any]:
         """The live part of `gitmem status` for this workspace."""
-        if self.rounds is None or self._watcher is None or self._pusher is None or self._upkeep is None:
+        if self.rounds is None or self._watcher is None or self._pusher is None:
             return {"state": "missing", "missing": self._absent}
         watcher = self._watcher
+        synced = {"remotes": {}, "waiting": {}} if self._syncer is None else self._syncer.status()
         state = "blocked" if self.rounds.problem is not None else "watching"
         return {
             "state": state,
             **self.rounds.status(),
             "watcher": {"mode": watcher.mode, "restarts": watcher.restarts, "overflows": watcher.overflows},
-            "remotes": self._pusher.status(),
-            "engine": self._upkeep.status(),
+            "remotes": {**self._pusher.status(), **synced["remotes"]},
+            "not_installed": synced["waiting"],
+            "engine": {} if self._upkeep is None else self._upkeep.status(),
         }
 
 

@@ -86,7 +86,7 @@ class Pusher:
             return
         self._record = stamp
         try:
-            found = {remote.name: remote for remote in remotes.load(self._git_dir)}
+            found = {remote.name: remote for remote in remotes.load(self._git_dir) if not remote.sync}
         except GitmemError as error:  # a wrong record of backups must not stop commits
             self._trouble = str(error)
             logs.warn("cannot read the remotes", error=str(error))

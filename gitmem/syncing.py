@@ -15,6 +15,7 @@ from gitmem.actions import install, sync
 from gitmem.actions.capture import Capture
 from gitmem.actions.install import Installed
 from gitmem.actions.sync import Synced
+from gitmem.core.merge.ancestry import Graph
 from gitmem.edges import gitindex, incoming, remote, remotes, workspace
 from gitmem.edges.opened import Opened, open_workspace
 from gitmem.edges.remote import Access, PushRejected
@@ -100,6 +101,15 @@ def cycle(opened: Opened, place: Remote, *, join: bool = False) -> tuple[Synced,
     installed = install.install(opened)
     learn(opened)
     return done, installed
+
+
+def distance(opened: Opened, mine: str | None, theirs: str | None) -> tuple[int, int]:
+    """How many commits each side has that the other has not."""
+    graph = Graph(lambda sha: opened.repo.info(sha).parents)
+    if mine is None or theirs is None:
+        count = sum(1 for _ in opened.repo.history(mine or theirs))
+        return (count, 0) if theirs is None else (0, count)
+    return len(graph.only_in(mine, theirs)), len(graph.only_in(theirs, mine))
 
 
 def main() -> int:

@@ -17,12 +17,13 @@ from gitmem.cli.options import common_options
 from gitmem.errors import Conflict, GitmemError
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "set up": ("init", "config", "remote"),
+    "set up": ("init", "clone", "config", "remote"),
     "keep": ("start", "stop", "restart", "watch", "status", "notify", "confirm"),
     "remember": ("consolidate", "compact", "dream"),
     "look back": ("log", "show", "diff", "cat", "sessions"),
     "go back": ("revert", "restore", "replay"),
-    "back up and check": ("push", "doctor", "git", "version"),
+    "sync and back up": ("sync", "conflicts", "push"),
+    "check": ("doctor", "git", "version"),
 }
 _INTERRUPTED = 130
 _BUG = 70

@@ -102,3 +102,9 @@ def note_seen(opened: Opened, remote: Remote, branch: str, sha: str) -> None:
     if tracking is not None:
         log = Reflog(_WHO, int(opened.clock()), f"fetch: from {remote.name}")
         opened.repo.refs.move(tracking, opened.repo.refs.read(tracking), sha, log)
+
+
+def forget(opened: Opened, remote: Remote) -> None:
+    """Forget where the remote's branches were, so that they are taken as they are."""
+    for ref, sha in opened.repo.refs.below(f"refs/remotes/{remote.name}/").items():
+        opened.repo.refs.delete(ref, sha)
