@@ -15,9 +15,9 @@ from gitmem.core.model import Change, File, Kind, Message, PathClass, Snapshot, 
 from gitmem.core.session import Session, parse
 from gitmem.core.sessiondelta import session_delta
 from gitmem.edges import plan, saves, tip
-from gitmem.edges.opened import Opened
+from gitmem.edges.opened import Opened, missing_root
 from gitmem.edges.plan import Plan
-from gitmem.errors import NotFound, UsageError
+from gitmem.errors import GitmemError, NotFound, UsageError
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,16 @@ class Known:
 
 
 def known(opened: Opened) -> list[Known]:
-    """Every session on disk, the one saved last first."""
+    """Every session on disk, the one saved last first.
+
+    Raises:
+        GitmemError: The folder they are kept in is missing.
+    """
+    missing = missing_root(opened.workspace)
+    if missing is not None:
+        raise GitmemError(
+            f"{missing} is missing", "Mount or put back the folder; what was in it is in history."
+        )
     found = [_read(opened, path) for path in _paths(opened)]
     return sorted((item for item in found if item is not None), key=lambda item: (-item.saved, item.path))
 
