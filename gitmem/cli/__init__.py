@@ -20,7 +20,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "set up": ("init", "clone", "config", "remote"),
     "keep": ("start", "stop", "restart", "watch", "status", "notify", "confirm"),
     "remember": ("consolidate", "compact", "dream"),
-    "look back": ("log", "show", "diff", "cat", "history", "sessions"),
+    "look back": ("log", "show", "diff", "cat", "history", "sessions", "memory"),
     "go back": ("revert", "restore", "replay"),
     "sync and back up": ("sync", "conflicts", "push"),
     "check": ("doctor", "git", "version"),
