@@ -15,6 +15,11 @@ def printable(text: str) -> str:
     return _OBEYED.sub(_escape, text)
 
 
+def inline(text: str) -> str:
+    """Printable text that stays on its line: a key or a title must not pass for a line of its own."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def decode(data: bytes) -> str:
     """Bytes of a file as printable text; what is not UTF-8 becomes a backslash escape, byte by byte."""
     return printable(data.decode("utf-8", "backslashreplace"))

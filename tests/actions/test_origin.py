@@ -11,6 +11,7 @@ from gitmem.core import history
 from gitmem.core.model import Kind
 from gitmem.core.provenance import source_trailer
 from gitmem.edges.opened import Opened, open_workspace
+from tests.engines import add, make_workspace, scripted, write_history
 from tests.histories import MAIN, History, new_workspace
 
 MEMORY = "memory/MEMORY.md"
@@ -167,3 +168,15 @@ def test_any_history_tells_the_same_as_looking_at_every_commit(place: Place) -> 
 
 def test_an_origin_is_a_plain_value() -> None:
     assert Origin(1, "tea", None) == Origin(1, "tea", None, (), ())
+
+
+def test_a_dream_of_our_own_leads_back_to_its_session(tmp_path: Path) -> None:
+    root = make_workspace(tmp_path / "ws")
+    write_history(root, "- [durable] the cat is called Miso")
+    edits = [add("- The cat is called Miso.", 1), add("- Has a cat.", 1, file="USER.md")]
+    with scripted(root, {"edits": edits}) as (work, _):
+        (commit,) = work.dream()
+        found = origins_of_all(work.opened, [MEMORY, "USER.md"])
+    for path, fact in ((MEMORY, "The cat is called Miso."), ("USER.md", "Has a cat.")):
+        (told,) = [item for item in found[path] if item.commit == commit]
+        assert (told.fact, told.cursors, told.sessions) == (fact, (1,), ("cli:direct",))

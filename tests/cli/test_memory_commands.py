@@ -246,6 +246,14 @@ def test_what_cannot_be_done_with_a_session_is_refused(run: Run, words: tuple[st
     assert err
 
 
+def test_a_key_cannot_pass_for_a_line(run: Run, place: Path) -> None:
+    write_session(place, "cli:a\nb", talk(1))
+    assert "cli:a\nb" in [row["key"] for row in json.loads(run("sessions", "--json")[1])]
+    lines = run("sessions")[1].splitlines()
+    assert len(lines) == 3
+    assert any(line.startswith("cli:a\\nb ") for line in lines)
+
+
 def test_no_sessions_is_no_failure(run: Run, place: Path) -> None:
     for path in (place / "sessions").glob("*.jsonl"):
         path.unlink()

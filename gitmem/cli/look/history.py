@@ -14,7 +14,7 @@ from gitmem.core import history
 from gitmem.core.describe.words import count
 from gitmem.core.history import Entry
 from gitmem.core.model import TreePath
-from gitmem.core.printable import printable
+from gitmem.core.printable import inline, printable
 from gitmem.edges import files
 from gitmem.edges.workspace import Workspace
 from gitmem.errors import UsageError
@@ -95,17 +95,18 @@ def _matches(entry: Entry, args: argparse.Namespace, text: str) -> bool:
 
 def _print(out: Screen, args: argparse.Namespace, items: Sequence[_Item], dreamed: int, text: str) -> None:
     width = max((len(str(entry.cursor)) for entry, _ in items), default=0)
-    keys = max((len(printable(entry.session_key or "")) for entry, _ in items), default=0)
+    keys = max((len(inline(entry.session_key or "")) for entry, _ in items), default=0)
     room = shutil.get_terminal_size().columns if out.terminal else None
     for number, (entry, drop) in enumerate(items):
         state = ("dreamed", "dim") if entry.cursor <= dreamed else ("new    ", "green")
-        when = f"{printable(entry.timestamp):<16}"
+        when = f"{inline(entry.timestamp):<16}"
         head: list[Part] = [(f"{entry.cursor:>{width}}", "yellow"), f"  {when}  ", state]
         if keys:
-            head.append(f"  {printable(entry.session_key or ''):<{keys}}")
-        gone = _gone(drop)
+            head.append(f"  {inline(entry.session_key or ''):<{keys}}")
+        if drop is not None:
+            head.append((_gone(drop), "red"))
         if args.full:
-            out.line(*head, (gone, "red"))
+            out.line(*head)
             for line in printable(entry.content).rstrip("\n").split("\n"):
                 out.line(f"    {line}".rstrip())
             if number + 1 < len(items):
@@ -113,13 +114,11 @@ def _print(out: Screen, args: argparse.Namespace, items: Sequence[_Item], dreame
             continue
         used = sum(len(part) if isinstance(part, str) else len(part[0]) for part in head)
         said = _line_of(entry, text)
-        rest = said if room is None else said[: max(20, room - used - len(gone) - 2)]
-        out.line(*head, (gone, "red"), f"  {rest}")
+        rest = said if room is None else said[: max(20, room - used - 2)]
+        out.line(*head, f"  {rest}")
 
 
-def _gone(drop: Dropped | None) -> str:
-    if drop is None:
-        return ""
+def _gone(drop: Dropped) -> str:
     return f"  [compacted away in {drop.commit.sha[:8]}]" if drop.commit else "  [dropped, not committed yet]"
 
 

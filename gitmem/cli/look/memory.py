@@ -14,7 +14,7 @@ from gitmem.core.dreaming import skills
 from gitmem.core.dreaming.draft import LONG_TERM
 from gitmem.core.message import shortened
 from gitmem.core.model import MODE_SYMLINK, TreePath
-from gitmem.core.printable import printable
+from gitmem.core.printable import inline
 from gitmem.edges.opened import Opened
 from gitmem.errors import NotFound
 
@@ -66,7 +66,7 @@ def _texts(opened: Opened, args: argparse.Namespace) -> dict[TreePath, bytes]:
 def _print(out: Screen, path: TreePath, data: bytes, told: Sequence[Origin]) -> None:
     gutters = {origin.line: _gutter(origin) for origin in told}
     width = max((len(gutter) for gutter in gutters.values()), default=0)
-    out.line((printable(path), "bold"))
+    out.line((inline(path), "bold"))
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").removesuffix("\n")
     for number, line in enumerate(text.split("\n"), 1):
         gutter = gutters.get(number, "")

@@ -10,7 +10,7 @@ from gitmem.cli.output import Part, print_json, relative_time, screen
 from gitmem.core import jsonl
 from gitmem.core.describe.words import count
 from gitmem.core.message import shortened
-from gitmem.core.printable import printable
+from gitmem.core.printable import inline
 from gitmem.core.recorddiff import describe
 from gitmem.edges import localtime
 
@@ -27,7 +27,7 @@ def list_all(args: argparse.Namespace, found: Sequence[Known]) -> int:
         sys.stderr.write("No sessions here.\n")
         return 0
     now = localtime.now().timestamp()
-    keys = [printable(item.key) for item in found]
+    keys = [inline(item.key) for item in found]
     width = max(len(key) for key in keys)
     with screen(args) as out:
         for item, key in zip(found, keys, strict=True):
@@ -39,7 +39,7 @@ def list_all(args: argparse.Namespace, found: Sequence[Known]) -> int:
             line.append(f"{localtime.at(item.saved):%Y-%m-%d %H:%M}  {relative_time(item.saved, now):<14}")
             line += _remarks(item)
             if item.title:
-                line.append(f" {printable(shortened(item.title, _TITLE))}")
+                line.append(f" {inline(shortened(item.title, _TITLE))}")
             out.line(*line)
     return 0
 
@@ -48,7 +48,7 @@ def _remarks(item: Known) -> list[Part]:
     """What is not as usual: a turn under way, damage."""
     found: list[Part] = []
     if item.turn is not None:
-        found.append((f" [mid-turn: {printable(item.turn.phase)}]", "magenta"))
+        found.append((f" [mid-turn: {inline(item.turn.phase)}]", "magenta"))
     if item.session.problems:
         found.append((f" [{count(len(item.session.problems), 'problem')}]", "red"))
     return found
@@ -65,9 +65,9 @@ def show(args: argparse.Namespace, item: Known) -> int:
         print_json({**_facts(item), "first": total - len(messages), "conversation": messages})
         return 0
     with screen(args) as out:
-        out.line((f"session {printable(item.key)}", "yellow"))
+        out.line((f"session {inline(item.key)}", "yellow"))
         for name, value in _headers(item):
-            out.line(f"{name + ':':<10}{printable(value)}")
+            out.line(f"{name + ':':<10}{inline(value)}")
         out.line()
         for row in rows:
             word, _, rest = row["text"].partition(" ")
@@ -103,7 +103,7 @@ def _rows(item: Known) -> list[dict[str, Any]]:
         turn += begins
         rows.append(
             {
-                "text": printable(describe(line.record)),
+                "text": inline(describe(line.record)),
                 "message": line.value,
                 "number": number,
                 "turn": turn if begins else 0,
