@@ -15,6 +15,9 @@ Newer: TypeAlias = Callable[[TreePath], int]
 """Which side's last commit to a path is the later one: 1 ours, -1 theirs, 0 when that cannot be told."""
 
 _QUEUE = ("history.jsonl", ".cursor", ".dream_cursor")
+_GIVEN_BY_NOBODY = b"\v"
+"""Behind the number in `.cursor` of a base that is no commit. A machine may by chance have given the same numbers as such a base:
+the other one does not know them, so its own are not to be taken over as they are. White space to whoever reads the number."""
 _COPY_NAMES = (8, 16, 64)
 """Digits in the name of a copy: more where somebody else's file has the shorter name."""
 
@@ -53,7 +56,7 @@ def merge_tree(
         record: Whether to write the records of conflicts; not for the base of another merge.
     """
     versions = (base, ours, theirs)
-    merged = dict(_queues(classify, versions))
+    merged = dict(_queues(classify, versions, virtual=not record))
     for path in sorted(base.keys() | ours.keys() | theirs.keys()):
         if path not in merged:
             before, mine, other = (version.get(path) for version in versions)
@@ -70,7 +73,9 @@ def applied(tree: Tree, files: Mapping[TreePath, File | None]) -> dict[TreePath,
     return {path: file for path, file in {**tree, **files}.items() if file is not None}
 
 
-def _queues(classify: Classify, versions: tuple[Tree, Tree, Tree]) -> Iterator[tuple[TreePath, MergedPath]]:
+def _queues(
+    classify: Classify, versions: tuple[Tree, Tree, Tree], *, virtual: bool
+) -> Iterator[tuple[TreePath, MergedPath]]:
     """Merge the files of each history queue as one thing; only a queue of which a part is a link is left to the others."""
     parts = {path for version in versions for path in version if path.endswith(_QUEUE)}
     found = {path for path in parts if classify(path) in (PathClass.HISTORY, PathClass.CURSOR)}
@@ -78,10 +83,10 @@ def _queues(classify: Classify, versions: tuple[Tree, Tree, Tree]) -> Iterator[t
         paths = [f"{folder}/{name}".removeprefix("/") for name in _QUEUE]
         files = [[version.get(path) for path in paths] for version in versions]
         if not any(file is not None and file.mode == MODE_SYMLINK for some in files for file in some):
-            yield from zip(paths, _merged_queue(paths[0], files), strict=True)
+            yield from zip(paths, _merged_queue(paths[0], files, virtual=virtual), strict=True)
 
 
-def _merged_queue(path: TreePath, files: list[list[File | None]]) -> list[MergedPath]:
+def _merged_queue(path: TreePath, files: list[list[File | None]], *, virtual: bool) -> list[MergedPath]:
     base, ours, theirs = (Queue(*(file.data if file else None for file in some)) for some in files)
     conflicts: tuple[Conflict, ...] = ()
     if ours == theirs or theirs == base:
@@ -90,6 +95,8 @@ def _merged_queue(path: TreePath, files: list[list[File | None]]) -> list[Merged
         queue = theirs
     else:
         queue, conflicts = merge_queue(path, base, ours, theirs)
+        if virtual and queue.cursor is not None:
+            queue = queue._replace(cursor=queue.cursor + _GIVEN_BY_NOBODY)
     modes = [merge_modes(*versions) for versions in zip(*files, strict=True)]
     merged = [None if data is None else File(data, mode) for data, mode in zip(queue, modes, strict=True)]
     return [MergedPath(merged[0], conflicts), *(MergedPath(file) for file in merged[1:])]

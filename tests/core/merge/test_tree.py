@@ -10,7 +10,8 @@ from gitmem.core.merge.conflict import ConflictKind, copy_path, digest
 from gitmem.core.merge.tree import MergedTree, Tree, applied, merge_tree
 from gitmem.core.model import MODE_EXECUTABLE, MODE_FILE, MODE_SYMLINK, File
 from gitmem.core.paths import classify_path
-from tests.core.merge.versions import THOROUGH, always_the_same, sessions, turns
+from tests.core.conversations import file_of
+from tests.core.merge.versions import THOROUGH, always_the_same, sessions, turns, values
 
 PATHS = (
     *(
@@ -229,3 +230,31 @@ def test_a_file_that_became_something_else_is_not_removed_with_the_old_one(path:
     result = merged({path: File(b"old")}, {}, {path: file})
     assert result.files[path] == file
     assert [told.kind for told in result.conflicts] == [ConflictKind.DELETE]
+
+
+def queue(*entries: tuple[int, str], dreamed: int) -> dict[str, File]:
+    records = [{"cursor": n, "timestamp": "2026-03-01 10:00", "content": text} for n, text in entries]
+    return of(
+        **{
+            "memory/history.jsonl": file_of(*records),
+            "memory/.cursor": b"%d" % max(n for n, _ in entries),
+            "memory/.dream_cursor": b"%d" % dreamed,
+        }
+    )
+
+
+def test_numbers_of_a_base_that_is_no_commit_are_known_to_nobody() -> None:
+    """P7, found by the simulator: a Dream under way here writes its 4 when this is installed; `d` has to have a greater one.
+
+    Two commits, and what two machines made of both: ours merged them, and so has the numbers that their virtual base has.
+    """
+    old = queue((1, "a"), dreamed=1)
+    one, two = (queue((1, "a"), (2, text), dreamed=1) for text in "bc")
+    ours = applied(one, merge_tree(classify_path, old, one, two).files)
+    base = applied(one, merge_tree(classify_path, old, one, two, record=False).files)
+    theirs = queue((1, "a"), (2, "c"), (3, "b"), (4, "d"), dreamed=3)
+    assert values(ours["memory/history.jsonl"].data)[-1]["cursor"] == 4
+    result = applied(ours, merged(base, ours, theirs).files)
+    entries = {entry["content"]: entry["cursor"] for entry in values(result["memory/history.jsonl"].data)}
+    assert entries["d"] > 4
+    assert result["memory/.cursor"].data == b"%d" % entries["d"]
