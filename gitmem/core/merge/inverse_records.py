@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from gitmem.core import history, jsonl, session
-from gitmem.core.conversation import Message, is_legal
+from gitmem.core.conversation import Message, blocks, declared, is_legal, results_by_call
 from gitmem.core.merge import members
 from gitmem.core.merge.history import entry_identity
 from gitmem.core.merge.metadata import Head, finished, head_of, without_change
@@ -36,7 +36,10 @@ def undo_session(commit: bytes, now: bytes, before: bytes) -> bytes:
         {key: flag for key, flag in zip(keys, side.archived, strict=True) if flag is not None}
         for keys, side in ((versions.commit, mid), (versions.now, present), (versions.before, old))
     ]
-    line = finished(without_change(mid.head, present.head, old.head), _mark(taken.keys, *marks))
+    mark = _mark(taken.keys, *marks)
+    if not any(_splits_turn(side.records, side.archived.count(True)) for side in (present, old)):
+        mark -= _splits_turn(taken.items, mark)
+    line = finished(without_change(mid.head, present.head, old.head), mark)
     if taken.items == present.records and line == finished(present.head, present.archived.count(True)):
         return now
     return (b"" if line is None else line + b"\n") + joined(taken.items)
@@ -95,6 +98,19 @@ def _mark(keys: Sequence[_Key], commit: _Marks, now: _Marks, before: _Marks) -> 
     if moved and any(flags[mark:]):
         raise CannotUndoError("more messages were archived since; revert the later commit first")
     return mark
+
+
+def _splits_turn(records: Iterable[Record], mark: int) -> int:
+    """By how much a mark has to go back so that it stands behind no call whose results it leaves out, or that has none yet.
+
+    What is archived in part counts as new for a merge, and an agent would be shown results without their call.
+    """
+    last = blocks(_messages(records)[:mark])[-1:]
+    return sum(
+        1 + len(block.results)
+        for block in last
+        if len(results_by_call(block.head, block.results)) < len(declared(block.head))
+    )
 
 
 def undo_queue(commit: bytes, now: bytes, before: bytes) -> bytes:

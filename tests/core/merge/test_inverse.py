@@ -12,6 +12,7 @@ from gitmem.core.merge.inverse import Undone, inverse
 from gitmem.core.model import MODE_EXECUTABLE, File
 from gitmem.core.paths import classify_path
 from gitmem.core.session import parse
+from tests.core.conversations import file_of
 from tests.core.merge.versions import THOROUGH, three
 
 MEMORY = "memory/MEMORY.md"
@@ -116,6 +117,19 @@ def test_the_archived_count_follows_messages_that_go() -> None:
     assert result(SESSION, chat(one), chat(one, two), chat(one, two, three, archived=2)) == chat(
         one, three, archived=1
     )
+
+
+def test_a_call_that_loses_its_archived_result_is_archived_no_longer() -> None:
+    """P7, found by the simulator: what is archived in part counts as new for a merge, so it has to be new for its own machine."""
+
+    def told(*results: str, archived: int) -> bytes:
+        head = {"_type": "metadata", "key": "cli:direct", "last_consolidated": archived}
+        call = {"role": "assistant", "content": "", "tool_calls": [{"id": "c1"}]}
+        answers = [{"role": "tool", "tool_call_id": "c1", "content": text} for text in results]
+        return file_of(head, {"role": "user", "content": "q"}, call, *answers)
+
+    undone = result(SESSION, told(archived=0), told("done", archived=0), told("done", archived=3))
+    assert undone == told(archived=1)
 
 
 def test_b25_an_equal_message_of_a_later_turn_is_not_taken() -> None:
