@@ -14,6 +14,7 @@ from gitmem.actions.capture import Capture
 from gitmem.actions.consolidate import Archived, Choice
 from gitmem.actions.dream import Proposal
 from gitmem.core import consolidation, tokens
+from gitmem.core.checkpoint import is_mid_turn
 from gitmem.core.completion import Usage
 from gitmem.core.consolidation import Chunk
 from gitmem.core.model import CommitInfo, PathClass, TreePath
@@ -57,12 +58,14 @@ class Engine:
         commit_all: Commits everything on disk.
         committed: Told of each commit, in order.
         model: Who is asked; made of the settings at the first need.
+        speaks_for_agent: Whether the caller is the agent: then no session is held in a memory that we do not know of.
     """
 
     opened: Opened
     commit_all: Callable[[], None]
     committed: Callable[[CommitInfo], None]
     model: Client | None = None
+    speaks_for_agent: bool = False
 
     def _asked(self) -> Client:
         if self.model is None:
@@ -157,6 +160,9 @@ class Engine:
 
     def in_use(self, path: TreePath) -> str | None:
         """Why a session is better left alone now; None when it may be changed."""
+        if self.speaks_for_agent:
+            file = self.opened.read(path).file
+            return f"{path} is in the middle of a turn" if file and is_mid_turn(file.data) else None
         try:
             undo.check_in_use(self.opened, [path])
         except SessionInUse as error:

@@ -12,6 +12,7 @@ GitmemError               1   something failed; the message says what and where
 ├── RepositoryBusy        1   somebody else holds a lock of the repository
 ├── UnsafePath            1   a path that leaves its root, or that we never write
 ├── NotFound              1   no such commit, path, session or remote
+├── Stale                 1   a file was changed by others since it was read, in the same place
 ├── ConfigError           2   a settings file or variable is wrong
 ├── RemoteError           1   network trouble; its `state` tells which kind
 ├── ModelError            1   a model gave no usable answer; its `reason` tells why
@@ -114,6 +115,10 @@ class UnsafePath(GitmemError):  # noqa: N818
 
 class NotFound(GitmemError):  # noqa: N818
     """No such commit, path, session or remote."""
+
+
+class Stale(GitmemError):  # noqa: N818
+    """What is to be saved was changed by others since it was read, in a way that cannot be merged. Read it again."""
 
 
 class RemoteError(GitmemError):

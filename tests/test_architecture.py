@@ -61,7 +61,7 @@ def rank_of_module(name: str) -> int | None:
 def test_imports_point_down_and_actions_never_import_actions(path: Path) -> None:
     folder = path.relative_to(PACKAGE).parts[0]
     rank = RANKS.get(folder, SHELL) if path.parent != PACKAGE else SHELL
-    if path.name in ("errors.py", "__init__.py") and path.parent == PACKAGE:
+    if path == PACKAGE / "errors.py":
         rank = -1
     for name in imports(path):
         other = rank_of_module(name)

@@ -27,18 +27,27 @@ def append(path: Path, data: bytes, mode: int) -> None:
         os.close(descriptor)
 
 
-def replace(path: Path, data: bytes, mode: int) -> None:
-    """Put a file in place whole: either the old bytes or the new ones are there at any instant."""
+def replace(path: Path, data: bytes, mode: int, *, flush: bool = True) -> None:
+    """Put a file in place whole: either the old bytes or the new ones are there at any instant.
+
+    Args:
+        path: The file.
+        data: Its new bytes.
+        mode: Its permissions.
+        flush: Whether it has to survive a power cut when this returns.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    _write(temporary, data, mode)
+    _write(temporary, data, mode, flush=flush)
     syscalls.replace(temporary, path)
-    syscalls.fsync_dir(path.parent)
+    if flush:
+        syscalls.fsync_dir(path.parent)
 
 
-def _write(path: Path, data: bytes, mode: int) -> None:
+def _write(path: Path, data: bytes, mode: int, *, flush: bool = True) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
     try:
         syscalls.write_all(descriptor, data, path)
-        syscalls.fsync(descriptor, path)
+        if flush:
+            syscalls.fsync(descriptor, path)
     finally:
         os.close(descriptor)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.edges import durable
-from gitmem.errors import WorkspaceLocked
+from gitmem.errors import RepositoryBusy, WorkspaceLocked
 
 _TICK = 0.01
 
@@ -65,15 +65,10 @@ class FileLock:
 
     def _take(self, descriptor: int, timeout: float) -> None:
         deadline = time.monotonic() + timeout
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise self._locked() from None
-                time.sleep(_TICK)
-            else:
-                return
+        while not _flock(descriptor):
+            if time.monotonic() >= deadline:
+                raise self._locked()
+            time.sleep(_TICK)
 
     def _locked(self) -> WorkspaceLocked:
         who = holder(self.path)
@@ -84,3 +79,34 @@ class FileLock:
 def history_lock(directory: Path) -> FileLock:
     """The lock that every gitmem writer of a workspace's history queue holds: one number is given out once (memory-format, 3)."""
     return FileLock(directory / "memory" / ".history.lock")
+
+
+@contextmanager
+def session_files_lock(path: Path, patience: float) -> Iterator[None]:
+    """Hold the lock file that every writer of a sessions folder holds, agents too (memory-format, section 1).
+
+    Args:
+        path: The lock file; its folder must be there.
+        patience: Seconds to wait.
+
+    Raises:
+        RepositoryBusy: An agent is saving a session.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        deadline = time.monotonic() + patience
+        while not _flock(descriptor):
+            if time.monotonic() > deadline:
+                raise RepositoryBusy(f"the agent holds {path}: it is saving a session", "Try again.")
+            time.sleep(_TICK)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _flock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

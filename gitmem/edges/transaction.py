@@ -4,8 +4,6 @@ Order: store the commit, record the operation, install each file (only over the 
 the record. A crash before the record leaves the old state; after it, the next start finishes the rest (gitstore, section 8).
 """
 
-import fcntl
-import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -16,7 +14,7 @@ from gitmem.core import checkpoint
 from gitmem.core.model import CommitInfo, File, PathClass, Snapshot, TreePath
 from gitmem.edges import account, files, inflight, journal, saves, tip, views
 from gitmem.edges.journal import Operation
-from gitmem.edges.lock import history_lock
+from gitmem.edges.lock import history_lock, session_files_lock
 from gitmem.edges.opened import Opened
 from gitmem.edges.tip import Tip
 from gitmem.edges.views import Views
@@ -277,24 +275,5 @@ def _session_lock(opened: Opened, paths: Collection[TreePath]) -> Iterator[None]
     ):
         yield
         return
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        _take(descriptor, lock)
+    with session_files_lock(lock, _AGENT_PATIENCE):
         yield
-    finally:
-        os.close(descriptor)
-
-
-def _take(descriptor: int, lock: Path) -> None:
-    deadline = time.monotonic() + _AGENT_PATIENCE
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise RepositoryBusy(
-                    f"the agent holds {lock}: it is saving a session", "Try again."
-                ) from None
-            time.sleep(0.02)
-        else:
-            return

@@ -117,8 +117,8 @@ class _Merge:
         versions = numbered(stretch.base), numbered(stretch.ours), numbered(stretch.theirs)
         before, mine, other = (set(version) for version in versions)
         keep = survivors(*versions)
-        gone, added, added_too = before - keep, mine - before - other, other - before - mine
-        if gone and added and added_too:
+        gone, added, added_too = before - mine - other, mine - before - other, other - before - mine
+        if gone and added and added_too:  # both replaced it; what one side alone took out is no conflict
             self._note(
                 *(_chosen(keys, some) for keys, some in zip(versions, (gone, added, added_too), strict=True))
             )
