@@ -320,6 +320,7 @@ def _hint(outcome: Outcome, remote: Remote) -> str | None:
     if outcome is Outcome.REFUSED:
         return None
     return (
+        f"If another machine of yours pushes there, put the two together: gitmem remote sync {remote.name}. "
         f"See what is there with: gitmem git fetch {remote.url}. To back up meanwhile, add another place: "
         "gitmem remote add NAME URL. If what was there is gone on purpose, start afresh: "
         f"gitmem remote remove {remote.name}, then add it again."
