@@ -11,7 +11,7 @@ import pytest
 from gitmem.core.merge.base import Bases
 from gitmem.core.model import MODE_FILE, File
 from simulate import command, validity
-from simulate.store import Tree
+from simulate.store import Version
 from simulate.world import Figures, Settings, Topology, World
 
 P2P, REMOTE = Topology.P2P, Topology.REMOTE
@@ -67,18 +67,18 @@ def test_a_run_can_be_repeated_by_its_seed() -> None:
     assert outcome(settings, 1) != outcome(replace(settings, seed=6), 1)
 
 
-def nothing(_: Bases[Tree], ours: str, theirs: str) -> Tree:
-    return {}
+def nothing(_: Bases[Version], ours: str, theirs: str) -> Version:
+    return Version({}, ())
 
 
-def one_of_several(bases: Bases[Tree], ours: str, theirs: str) -> Tree:
+def one_of_several(bases: Bases[Version], ours: str, theirs: str) -> Version:
     return bases.tree(bases.graph.common_ancestors(ours, theirs)[0])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("base", [nothing, one_of_several])
 def test_the_oracle_sees_what_a_wrong_base_does(
-    base: Callable[[Bases[Tree], str, str], Tree], monkeypatch: pytest.MonkeyPatch
+    base: Callable[[Bases[Version], str, str], Version], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a base, or with one ancestor picked out of several, what was removed comes back (merge.md, section 2.0)."""
     monkeypatch.setattr(Bases, "base", base)

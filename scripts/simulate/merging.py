@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gitmem.core.merge.commits import Decision, decide
 from simulate import validity
 from simulate.machine import Common
-from simulate.store import Commit, Tree, merged
+from simulate.store import Commit, Tree
 
 
 class Merger:
@@ -30,8 +30,8 @@ class Merger:
         """The merge of two commits, with everything found wrong with it noted."""
         store = self._common.store
         bases = store.graph.common_ancestors(ours.sha, theirs.sha)
-        base = store.bases.base(ours.sha, theirs.sha)
-        tree = merged(base, ours.tree, theirs.tree)
+        base = store.bases.base(ours.sha, theirs.sha).tree
+        tree = store.merged(base, ours.version, theirs.version)
         known = len(store)
         commit = store.add_merge(ours.sha, theirs.sha, tree)
         if len(store) == known:
@@ -47,15 +47,16 @@ class Merger:
 
     def _broken_laws(self, base: Tree, ours: Commit, theirs: Commit, commit: Commit) -> Iterator[str]:
         """P2: the same from both sides, as a commit too. P3: nothing to do where there is nothing new."""
-        tree, store = commit.tree, self._common.store
-        if merged(base, theirs.tree, ours.tree) != tree:
+        tree, store, made = commit.tree, self._common.store, commit.version
+        if store.merged(base, theirs.version, ours.version) != tree:
             yield "not symmetric"
         if store.add_merge(theirs.sha, ours.sha, tree) is not commit:
             yield "two commits for one merge"
-        if merged(base, tree, tree) != tree:
+        if store.merged(base, made, made) != tree:
             yield "not idempotent"
-        for side in (ours.tree, theirs.tree):
-            if merged(side, tree, side) != tree or merged(side, side, tree) != tree:
+        for side in (ours.version, theirs.version):
+            one, other = store.merged(side.tree, made, side), store.merged(side.tree, side, made)
+            if one != tree or other != tree:
                 yield "not absorbing"
 
     def check(self, commit: Commit) -> None:

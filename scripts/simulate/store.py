@@ -9,6 +9,7 @@ from gitmem.core.merge.ancestry import Graph
 from gitmem.core.merge.base import Bases
 from gitmem.core.merge.commits import is_automatic, merge_commit
 from gitmem.core.merge.tree import applied, merge_tree
+from gitmem.core.merge.writes import Writes
 from gitmem.core.model import CommitInfo, File, PathClass, TreePath
 from gitmem.core.paths import classify_path
 
@@ -21,6 +22,14 @@ QUEUE = ("memory/history.jsonl", "memory/.cursor", "memory/.dream_cursor")
 def classify(path: TreePath) -> PathClass:
     """What a path means."""
     return classify_path(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A tree, and the commits that it was merged from: one for that of a commit."""
+
+    tree: Tree
+    commits: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,11 @@ class Commit:
         return self.info.sha
 
     @property
+    def version(self) -> Version:
+        """Its tree, as a side of a merge."""
+        return Version(self.tree, (self.sha,))
+
+    @property
     def bit(self) -> int:
         """Its own bit."""
         return 1 << (self.behind.bit_length() - 1)
@@ -57,7 +71,12 @@ class Store:
         self._found: dict[str, Commit] = {}
         self.order: list[Commit] = []
         self.graph = Graph(lambda sha: self[sha].info.parents)
-        self.bases: Bases[Tree] = Bases(self.graph, lambda sha: self[sha].tree, merged_base, {})
+        self.writes = Writes(
+            self.graph, lambda sha, path: self[sha].tree.get(path), lambda sha: self[sha].info.time
+        )
+        self.bases: Bases[Version] = Bases(
+            self.graph, lambda sha: Version(self[sha].tree, (sha,)), self.merged_base, Version({}, ())
+        )
 
     def __getitem__(self, sha: str) -> Commit:
         return self._found[sha]
@@ -83,6 +102,22 @@ class Store:
         made = merge_commit(*((sha, self[sha].info.time) for sha in (ours, theirs)))
         return self.add(made.parents, tree, made.time, made.who, made.message)
 
+    def merged(self, base: Tree, ours: Version, theirs: Version, *, record: bool = True) -> Tree:
+        """Three trees merged; like the product, only what is not the same in all of them is looked at."""
+        trees = (base, ours.tree, theirs.tree)
+        found = {path for tree in trees for path in tree}
+        paths = {path for path in found if not base.get(path) == ours.tree.get(path) == theirs.tree.get(path)}
+        if not paths.isdisjoint(QUEUE):
+            paths.update(QUEUE)
+        parts = [{path: tree[path] for path in paths if path in tree} for tree in trees]
+        newer = self.writes.newer(ours.commits, theirs.commits)
+        return applied(ours.tree, merge_tree(classify, *parts, newer=newer, record=record).files)
+
+    def merged_base(self, base: Version, ours: Version, theirs: Version) -> Version:
+        """Two common ancestors merged."""
+        tree = self.merged(base.tree, ours, theirs, record=False)
+        return Version(tree, ours.commits + theirs.commits)
+
     def is_automatic(self, sha: str) -> bool:
         """Whether a commit is a merge that any machine makes again."""
         return self[sha].automatic
@@ -96,22 +131,6 @@ class Store:
             found.append(commit.sha)
             common &= ~commit.behind
         return tuple(sorted(found))
-
-
-def merged(base: Tree, ours: Tree, theirs: Tree, *, record: bool = True) -> Tree:
-    """Three trees merged; like the product, only what is not the same in all of them is looked at."""
-    paths = {
-        path for path in (*base, *ours, *theirs) if not base.get(path) == ours.get(path) == theirs.get(path)
-    }
-    if not paths.isdisjoint(QUEUE):
-        paths.update(QUEUE)
-    parts = [{path: tree[path] for path in paths if path in tree} for tree in (base, ours, theirs)]
-    return applied(ours, merge_tree(classify, *parts, record=record).files)
-
-
-def merged_base(base: Tree, ours: Tree, theirs: Tree) -> Tree:
-    """Two common ancestors merged."""
-    return merged(base, ours, theirs, record=False)
 
 
 def _name(parents: tuple[str, ...], tree: Tree, time: int, who: str, message: bytes) -> str:

@@ -52,15 +52,14 @@ def merge_tree(
             where there is none. All three trees may leave out paths that are the same in all.
         ours: Our tree.
         theirs: The other tree.
-        newer: Decides which version of a file that cannot be merged stays at its path.
+        newer: Decides which version of a file that cannot be merged stays at its path; asked for such files only. See `Writes`.
         record: Whether to write the records of conflicts; not for the base of another merge.
     """
     versions = (base, ours, theirs)
     merged = dict(_queues(classify, versions, virtual=not record))
     for path in sorted(base.keys() | ours.keys() | theirs.keys()):
         if path not in merged:
-            before, mine, other = (version.get(path) for version in versions)
-            merged[path] = merge_path(classify(path), path, before, mine, other, newer=newer(path))
+            merged[path] = _merged_path(classify(path), path, versions, newer)
     tree, conflicts = _settled(merged, record=record)
     if record:
         tree |= dict(told.record for told in conflicts)
@@ -71,6 +70,15 @@ def merge_tree(
 def applied(tree: Tree, files: Mapping[TreePath, File | None]) -> dict[TreePath, File]:
     """A tree with some paths changed or, where they are None, removed."""
     return {path: file for path, file in {**tree, **files}.items() if file is not None}
+
+
+def _merged_path(
+    path_class: PathClass, path: TreePath, versions: tuple[Tree, Tree, Tree], newer: Newer
+) -> MergedPath:
+    files = [version.get(path) for version in versions]
+    result = merge_path(path_class, path, *files)
+    side = 0 if result.loser is None else newer(path)
+    return merge_path(path_class, path, *files, newer=side) if side else result
 
 
 def _queues(
