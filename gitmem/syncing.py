@@ -15,8 +15,7 @@ from gitmem.actions import install, sync
 from gitmem.actions.capture import Capture
 from gitmem.actions.install import Installed
 from gitmem.actions.sync import Synced
-from gitmem.core.merge.ancestry import Graph
-from gitmem.edges import gitindex, incoming, remote, remotes, workspace
+from gitmem.edges import generations, gitindex, incoming, remote, remotes, workspace
 from gitmem.edges.opened import Opened, open_workspace
 from gitmem.edges.remote import Access, PushRejected
 from gitmem.edges.remotes import Remote
@@ -95,9 +94,18 @@ def learn(opened: Opened) -> None:
     gitindex.refresh(repo, moved, frozenset(opened.workspace.layout.mapped))
 
 
-def cycle(opened: Opened, place: Remote, *, join: bool = False) -> tuple[Synced, Installed]:
-    """One sync, and what of it could be put on disk now."""
-    done = sync.sync(opened, place, Way(opened, place), committer(opened), join=join)
+def cycle(
+    opened: Opened, place: Remote, *, commit_all: Callable[[], None] | None = None, join: bool = False
+) -> tuple[Synced, Installed]:
+    """One sync, and what of it could be put on disk now.
+
+    Args:
+        opened: The workspace.
+        place: The remote.
+        commit_all: Commits everything on disk; by default a look at every file.
+        join: As for `sync`.
+    """
+    done = sync.sync(opened, place, Way(opened, place), commit_all or committer(opened), join=join)
     installed = install.install(opened)
     learn(opened)
     return done, installed
@@ -105,11 +113,15 @@ def cycle(opened: Opened, place: Remote, *, join: bool = False) -> tuple[Synced,
 
 def distance(opened: Opened, mine: str | None, theirs: str | None) -> tuple[int, int]:
     """How many commits each side has that the other has not."""
-    graph = Graph(lambda sha: opened.repo.info(sha).parents)
     if mine is None or theirs is None:
         count = sum(1 for _ in opened.repo.history(mine or theirs))
         return (count, 0) if theirs is None else (0, count)
-    return len(graph.only_in(mine, theirs)), len(graph.only_in(theirs, mine))
+    with generations.graph(opened.repo) as graph:
+        return len(graph.only_in(mine, theirs)), len(graph.only_in(theirs, mine))
+
+
+def _nothing() -> None:
+    """The daemon commits. A file that it has not committed yet is not overwritten: it waits."""
 
 
 def main() -> int:
@@ -120,7 +132,7 @@ def main() -> int:
     try:
         with open_workspace(workspace.find(Path(asked["workspace"]))) as opened:
             place = remotes.get(opened.repo.git.control, asked["remote"])
-            done, installed = cycle(opened, place)
+            done, installed = cycle(opened, place, commit_all=_nothing)
             result = {
                 "decision": done.decision.name.lower(),
                 "after": done.after,

@@ -16,7 +16,7 @@ from gitmem.core.merge.base import Bases
 from gitmem.core.merge.commits import Decision
 from gitmem.core.merge.tree import merge_tree
 from gitmem.core.model import File, PathClass, TreePath
-from gitmem.edges import account, tip, views
+from gitmem.edges import account, generations, tip, views
 from gitmem.edges.incoming import Seen, judge, note_seen
 from gitmem.edges.opened import Opened
 from gitmem.edges.remotes import Remote
@@ -133,9 +133,17 @@ def _next(opened: Opened, remote: Remote, mine: str | None, theirs: str | None, 
         return _Next(Decision.PUSH, str(mine), push=True)
     if mine is None:
         return _Next(Decision.FORWARD, theirs, push=False)
-    graph = Graph(lambda sha: opened.repo.info(sha).parents)
+    if theirs == mine:
+        return _Next(Decision.SAME, mine, push=False)
+    with generations.graph(opened.repo) as graph:
+        return _different(opened, remote, graph, (mine, theirs), join=join)
+
+
+def _different(opened: Opened, remote: Remote, graph: Graph, pair: tuple[str, str], *, join: bool) -> _Next:
+    """Decide about two tips that are not the same."""
+    mine, theirs = pair
     if graph.is_ancestor(theirs, mine):
-        return _Next(Decision.SAME if theirs == mine else Decision.PUSH, mine, push=theirs != mine)
+        return _Next(Decision.PUSH, mine, push=True)
 
     def is_automatic(sha: str) -> bool:
         return commits.rules_version(opened.repo.info(sha).message) is not None
