@@ -145,11 +145,16 @@ def _as_items(edit: Edit) -> str:
 def _joined(head: str, text: str, tail: str) -> str:
     """A text between two others, on lines of its own; list items follow list items without a blank line."""
     head, tail = head.rstrip("\n"), tail.lstrip("\n")
-    gap = "\n" if _is_item(head.rpartition("\n")[2]) and _is_item(text) else "\n\n"
+    gap = "\n" if _ends_with_item(head) and _is_item(text) else "\n\n"
     start = f"{head}{gap}{text}" if head else text
     if not tail:
         return f"{start}\n"
     return f"{start}{chr(10) if _is_item(tail) and _is_item(text) else chr(10) * 2}{tail}"
+
+
+def _ends_with_item(text: str) -> bool:
+    units = markdown.parse(text.encode("utf-8", "surrogateescape")).units
+    return bool(units) and units[-1].kind is UnitKind.ITEM
 
 
 def _is_item(line: str) -> bool:
