@@ -24,6 +24,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "go back": ("revert", "restore", "replay"),
     "sync and back up": ("sync", "conflicts", "push"),
     "check": ("doctor", "git", "version"),
+    "for other programs": ("hooks", "merge-file"),
 }
 _INTERRUPTED = 130
 _BUG = 70
@@ -60,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _module(verb: str) -> str:
-    return "git_verb" if verb == "git" else verb
+    return "git_verb" if verb == "git" else verb.replace("-", "_")
 
 
 def _overview() -> str:
