@@ -10,7 +10,7 @@ from gitmem.core.merge.base import Bases
 from gitmem.core.merge.commits import is_automatic, merge_commit
 from gitmem.core.merge.tree import applied, merge_tree
 from gitmem.core.merge.writes import Writes
-from gitmem.core.model import CommitInfo, File, PathClass, TreePath
+from gitmem.core.model import MODE_SYMLINK, CommitInfo, File, PathClass, TreePath
 from gitmem.core.paths import classify_path
 
 Tree = Mapping[TreePath, File]
@@ -71,12 +71,14 @@ class Store:
         self._found: dict[str, Commit] = {}
         self.order: list[Commit] = []
         self.graph = Graph(lambda sha: self[sha].info.parents)
-        self.writes = Writes(
-            self.graph, lambda sha, path: self[sha].tree.get(path), lambda sha: self[sha].info.time
-        )
+        self.writes = Writes(self.graph, self._content, lambda sha: self[sha].info.time)
         self.bases: Bases[Version] = Bases(
             self.graph, lambda sha: Version(self[sha].tree, (sha,)), self.merged_base, Version({}, ())
         )
+
+    def _content(self, sha: str, path: TreePath) -> tuple[bytes, bool] | None:
+        file = self[sha].tree.get(path)
+        return None if file is None else (file.data, file.mode == MODE_SYMLINK)
 
     def __getitem__(self, sha: str) -> Commit:
         return self._found[sha]

@@ -53,7 +53,8 @@ def merge_tree(
         ours: Our tree.
         theirs: The other tree.
         newer: Decides which version of a file that cannot be merged stays at its path; asked for such files only. See `Writes`.
-        record: Whether to write the records of conflicts; not for the base of another merge.
+        record: Whether to write the records of conflicts and the copies of losing versions. Not for the base of another merge:
+            no side has seen those copies, so that a side without one would seem to have removed it.
     """
     versions = (base, ours, theirs)
     merged = dict(_queues(classify, versions, virtual=not record))
@@ -113,17 +114,19 @@ def _merged_queue(path: TreePath, files: list[list[File | None]], *, virtual: bo
 def _settled(
     merged: Mapping[TreePath, MergedPath], *, record: bool
 ) -> tuple[dict[TreePath, File], list[Conflict]]:
-    """A tree in which everything has its place: losing versions in copies, and no file where a folder is."""
+    """A tree in which everything has its place: losing versions in copies if wanted, and no file where a folder is."""
     tree = {path: result.file for path, result in merged.items() if result.file is not None}
     conflicts = [told for result in merged.values() for told in result.conflicts]
     for result in merged.values():
-        if result.loser is not None:
+        if record and result.loser is not None:
             told = result.conflicts[-1]
             conflicts[conflicts.index(told)] = replace(told, copy=_keep(tree, told.path, result.loser))
     records = [f"{FOLDER}/record"] if record else []
     while clashes := sorted(tree.keys() & set(_folders([*tree, *(records if conflicts else ())]))):
         for path in clashes:
             file = tree.pop(path)
+            if not record:
+                continue
             told = conflict(path, ConflictKind.PLACE, None, [digest(file.data).encode()])
             conflicts.append(replace(told, copy=_keep(tree, path, file)))
     return tree, conflicts

@@ -18,7 +18,8 @@ class Writes:
 
     Attributes:
         graph: The commit graph.
-        entry: What lies at a path in a commit, as anything that can be compared; None for nothing.
+        entry: The content of what lies at a path in a commit, as anything that can be compared; None for nothing. Without the
+            executable bit: that is merged for itself, and a merge that changes it writes nothing.
         time: A commit's time, Unix seconds.
     """
 

@@ -258,3 +258,17 @@ def test_numbers_of_a_base_that_is_no_commit_are_known_to_nobody() -> None:
     entries = {entry["content"]: entry["cursor"] for entry in values(result["memory/history.jsonl"].data)}
     assert entries["d"] > 4
     assert result["memory/.cursor"].data == b"%d" % entries["d"]
+
+
+def test_a_base_that_is_no_commit_has_no_copies_that_a_side_could_seem_to_have_removed() -> None:
+    """P4, found by the simulator: the copy that one side made stays, though the version is at its path on the other."""
+    one, two = (of(**{"media/x.bin": data}) for data in (b"\0one", b"\0two"))
+    both = merged({}, one, two)
+    copy = both.conflicts[0].copy
+    assert copy is not None
+    theirs = applied(one, both.files)
+    loser = theirs[copy]
+    base = applied(one, merge_tree(classify_path, {}, one, two, record=False).files)
+    assert applied({"media/x.bin": loser}, merged(base, {"media/x.bin": loser}, theirs).files)[copy] == loser
+    place = merge_tree(classify_path, {}, of(d=b"x"), of(**{"d/e": b"y"}), record=False)
+    assert applied(of(d=b"x"), place.files) == of(**{"d/e": b"y"})

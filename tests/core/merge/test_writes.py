@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from gitmem.core.merge.ancestry import Graph
 from gitmem.core.merge.base import Bases
+from gitmem.core.merge.conflict import digest
 from gitmem.core.merge.tree import Tree, applied, merge_tree
 from gitmem.core.merge.writes import Writes
-from gitmem.core.model import File
+from gitmem.core.model import File, TreePath
 from gitmem.core.paths import classify_path
-from tests.core.merge.graphs import Dag, dags
+from tests.core.merge.graphs import Dag, dags, reach
 from tests.core.merge.versions import THOROUGH
 
 PATH = "media/picture.bin"
@@ -44,32 +45,60 @@ def test_a_file_that_nobody_wrote_for_long_is_found_without_recursion() -> None:
 Version = tuple[Tree, tuple[str, ...]]
 
 
+class Shared:
+    """A file that cannot be merged, replaced on some machines and merged on others."""
+
+    def __init__(self, dag: Dag) -> None:
+        self.times: dict[str, int] = {}
+        self.trees: dict[str, Tree] = {}
+        self._dag = dag
+        self._writes = Writes(Graph(dag.__getitem__), self._content, self.times.__getitem__)
+        self._bases: Bases[Version] = Bases(
+            self._writes.graph, lambda sha: (self.trees[sha], (sha,)), self._merged_base, ({}, ())
+        )
+
+    def _content(self, sha: str, path: TreePath) -> bytes:
+        return self.trees[sha][path].data
+
+    def _merged_base(self, base: Version, ours: Version, theirs: Version) -> Version:
+        return self._merged(base[0], ours, theirs, record=False), ours[1] + theirs[1]
+
+    def _merged(self, base: Tree, ours: Version, theirs: Version, *, record: bool) -> Tree:
+        newer = self._writes.newer(ours[1], theirs[1])
+        result = merge_tree(classify_path, base, ours[0], theirs[0], newer=newer, record=record)
+        return applied(ours[0], result.files)
+
+    def merge(self, sha: str) -> None:
+        ours, theirs = ((self.trees[parent], (parent,)) for parent in self._dag[sha])
+        self.times[sha] = self._before(sha)
+        self.trees[sha] = self._merged(self._bases.base(*self._dag[sha])[0], ours, theirs, record=True)
+
+    def write(self, sha: str, time: int) -> None:
+        """Replace the file; the time counts if it is not before that of the parent, and is one of its own."""
+        self.times[sha] = max(self._before(sha), time) + 1
+        old = self.trees[self._dag[sha][0]] if self._dag[sha] else {}
+        self.trees[sha] = {**old, PATH: File(b"\0" + sha.encode())}
+
+    def _before(self, sha: str) -> int:
+        return max((self.times[parent] for parent in self._dag[sha]), default=0)
+
+
 @THOROUGH
-@given(dags(12), st.data())
-def test_a_replaced_version_of_a_file_that_cannot_be_merged_never_comes_back(
+@given(dags(), st.data())
+def test_the_last_version_of_each_machine_is_kept_and_a_replaced_one_never_comes_back(
     dag: Dag, data: st.DataObject
 ) -> None:
-    """P5 for whole files, found by the simulator: the latest that was written is at the path, whatever was merged when."""
-    times: dict[str, int] = {}
-    trees: dict[str, Tree] = {}
-    latest: dict[str, int] = {}
-    writes = Writes(Graph(dag.__getitem__), lambda sha, path: trees[sha].get(path), times.__getitem__)
-
-    def merged(base: Version, ours: Version, theirs: Version) -> Version:
-        newer = writes.newer(ours[1], theirs[1])
-        result = merge_tree(classify_path, base[0], ours[0], theirs[0], newer=newer, record=False)
-        return applied(ours[0], result.files), ours[1] + theirs[1]
-
-    bases: Bases[Version] = Bases(writes.graph, lambda sha: (trees[sha], (sha,)), merged, ({}, ()))
+    """P4 and P5 for whole files, found by the simulator: the latest is at the path, what nobody replaced in copies."""
+    shared = Shared(dag)
+    writes: set[str] = set()
     for number, (sha, parents) in enumerate(dag.items()):
-        before = max((times[parent] for parent in parents), default=0)
         if len(parents) == 2:
-            one, other = parents
-            sides = (trees[one], (one,)), (trees[other], (other,))
-            times[sha] = before
-            trees[sha] = merged(bases.base(one, other), *sides)[0]
-            latest[sha] = max(latest[one], latest[other])
+            shared.merge(sha)
         else:
-            times[sha] = latest[sha] = max(before, data.draw(st.integers(0, 5)) * 1000) + number + 1
-            trees[sha] = {PATH: File(b"\0%d" % times[sha])}
-        assert trees[sha][PATH].data == b"\0%d" % latest[sha]
+            shared.write(sha, data.draw(st.integers(0, 5)) * 1000 + number)
+            writes.add(sha)
+        known = reach(dag, sha) & writes
+        last = {one for one in known if not any(one != other and one in reach(dag, other) for other in known)}
+        latest = max(known, key=lambda one: (shared.times[one], digest(b"\0" + one.encode())))
+        assert shared.trees[sha][PATH].data == b"\0" + latest.encode()
+        assert {b"\0" + one.encode() for one in last} <= {file.data for file in shared.trees[sha].values()}
