@@ -250,7 +250,7 @@ class Engine:
         started, spent = time.monotonic(), self.model.usage if self.model is not None else Usage()
         try:
             yield note
-        except (DreamFailed, ModelError) as error:
+        except Exception as error:
             note.failed(error)
             raise
         finally:
@@ -282,7 +282,7 @@ class _Note:
         """It was done, but not well."""
         self.outcome, self.reason, self.text = "degraded", failure.reason, str(failure)
 
-    def failed(self, error: GitmemError) -> None:
+    def failed(self, error: Exception) -> None:
         """It was not done."""
         reason = error.reason if isinstance(error, DreamFailed | ModelError) else "error"
         self.outcome, self.reason, self.text = "failed", reason, str(error)

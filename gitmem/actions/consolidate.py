@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from gitmem.core import consolidation, history, jsonl, session, tokens
 from gitmem.core.classify import classify
 from gitmem.core.consolidation import Chunk
-from gitmem.core.model import Change, CommitInfo, File, Snapshot, TreePath
+from gitmem.core.model import MODE_SYMLINK, Change, CommitInfo, File, Snapshot, TreePath
 from gitmem.core.session import Session
 from gitmem.edges import tip, transaction
 from gitmem.edges.llm import Client
 from gitmem.edges.opened import Opened
-from gitmem.errors import ModelError, NotFound
+from gitmem.errors import GitmemError, ModelError, NotFound
 
 HISTORY = "memory/history.jsonl"
 CURSOR = "memory/.cursor"
@@ -192,6 +192,9 @@ def _appended(
     """The queue with entries appended; their cursors go into `cursors`."""
     head = tip.current(opened).base
     queue, counter = opened.repo.file(head, HISTORY), opened.repo.file(head, CURSOR)
+    for path, file in ((HISTORY, queue), (CURSOR, counter)):
+        if file is not None and file.mode == MODE_SYMLINK:
+            raise GitmemError(f"{path} is a symbolic link", "Put a plain file in its place.")
     data = queue.data if queue is not None else b""
     first = history.next_cursor(data, counter.data if counter is not None else None)
     cursors[:] = range(first, first + len(entries))

@@ -14,6 +14,7 @@ from gitmem.core.dreaming import dialogue, draft, guards, instructions, skills
 from gitmem.core.dreaming.batch import Batch
 from gitmem.core.dreaming.draft import LONG_TERM, Draft
 from gitmem.core.dreaming.rebase import rebased
+from gitmem.core.history import History
 from gitmem.core.historydelta import history_delta
 from gitmem.core.model import MODE_SYMLINK, Change, CommitInfo, File, Snapshot, TreePath
 from gitmem.core.newlines import restored, unified
@@ -35,6 +36,7 @@ class Proposal:
 
     Attributes:
         batch: The entries it takes.
+        queue: The history they were taken from.
         dreamed: Where the Dream cursor is.
         seen: The long-term files as the model saw them; None for one that did not exist.
         files: The files it changes, as they would be.
@@ -43,6 +45,7 @@ class Proposal:
     """
 
     batch: Batch
+    queue: History
     dreamed: int
     seen: Mapping[TreePath, File | None]
     files: Mapping[TreePath, File]
@@ -71,14 +74,14 @@ def propose(opened: Opened, model: Client) -> Proposal | None:
     """
     head = tip.current(opened).base
     files = opened.repo.files(head)
-    queue = opened.repo.file(head, HISTORY)
+    queue = _queue(opened, head)
     dreamed = _dreamed(opened, head)
     wanted = [path for path in files if path in LONG_TERM or skills.PATH.fullmatch(path)]
     seen = {path: opened.repo.read(files[path]) for path in wanted}
     room = opened.settings.context_window - _ANSWER_TOKENS - SAFETY
     room -= tokens.estimate("\n".join(_decoded(seen[path]) for path in LONG_TERM if path in seen))
     found = batches.next_batch(
-        history.parse(b"" if queue is None else queue.data),
+        queue,
         dreamed,
         lambda entries: tokens.estimate(batches.as_data(entries)) <= room,
     )
@@ -90,6 +93,7 @@ def propose(opened: Opened, model: Client) -> Proposal | None:
     done = _drafted(opened, model, found, seen) if found.citable else draft.begin({})
     return Proposal(
         batch=found,
+        queue=queue,
         dreamed=dreamed,
         seen=seen,
         files={path: _encoded(text, seen.get(path)) for path, text in done.changed.items()},
@@ -101,6 +105,13 @@ def propose(opened: Opened, model: Client) -> Proposal | None:
 def _dreamed(opened: Opened, head: str | None) -> int:
     cursor = opened.repo.file(head, DREAM_CURSOR)
     return history.parse_cursor(None if cursor is None else cursor.data) or 0
+
+
+def _queue(opened: Opened, head: str | None) -> History:
+    file = opened.repo.file(head, HISTORY)
+    if file is not None and file.mode == MODE_SYMLINK:
+        raise DreamFailed("link", f"{HISTORY} is a symbolic link")
+    return history.parse(b"" if file is None else file.data)
 
 
 def unread(opened: Opened, head: str | None) -> int:
@@ -178,6 +189,8 @@ def snapshot(opened: Opened, proposal: Proposal) -> Snapshot:
     head = tip.current(opened).base
     if _dreamed(opened, head) != proposal.dreamed:
         raise DreamFailed("overtaken", "another Dream has taken these entries meanwhile")
+    if not batches.unchanged(proposal.queue, _queue(opened, head), proposal.dreamed, proposal.batch.last):
+        raise DreamFailed("overtaken", "the entries were changed meanwhile")
     changes = [
         rebased(opened.classify(path), path, (proposal.seen.get(path), opened.repo.file(head, path), file))
         for path, file in sorted(proposal.files.items())

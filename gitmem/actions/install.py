@@ -7,12 +7,15 @@ are there by our account, so nothing that a writer put there meanwhile is ever l
 import os
 from dataclasses import dataclass
 
+from gitmem.core.merge.conflict import FOLDER
 from gitmem.core.model import MODE_SYMLINK, PathClass, TreePath
-from gitmem.edges import account, files, hot, saves, tip, transaction, views
+from gitmem.edges import account, config, files, hot, saves, tip, transaction, views
 from gitmem.edges.opened import Opened
 from gitmem.edges.trees import Entry
 from gitmem.errors import GitmemError, UnsafePath
 
+_NOT_ON_DISK = f"{FOLDER.partition('/')[0]}/"
+"""gitmem's own folder in the tree, such as records of conflicts: read from history alone."""
 _ORDER = {"memory/.cursor": 0, "memory/history.jsonl": 1, "memory/.dream_cursor": 3}
 """Numbers are raised before entries come, and count as dreamed last: a crash in between only repeats work."""
 
@@ -34,7 +37,11 @@ def pending(opened: Opened) -> list[TreePath]:
     """Paths whose file on disk is behind the branch, in the order in which they are to be installed."""
     known = account.load(opened)
     tracked = opened.repo.files(tip.current(opened).base) if known else {}
-    behind = [path for path, view in known.items() if view.disk != tracked.get(path)]
+    behind = [
+        path
+        for path, view in known.items()
+        if view.disk != tracked.get(path) and not path.startswith(_NOT_ON_DISK)
+    ]
     return sorted(behind, key=lambda path: (_ORDER.get(path, 2), path))
 
 
@@ -56,14 +63,22 @@ def install(opened: Opened) -> Installed:
             return Installed((), dict.fromkeys(paths, f"a {target.operation} is in progress"))
         tracked = opened.repo.files(target.base)
         for path in paths:
-            why = _refused(opened, path, tracked.get(path)) or hot.why_hot(opened, path)
-            why = why or _exchange(opened, path, tracked.get(path))
+            why = _one(opened, path, tracked.get(path))
             if why is None:
                 done.append(path)
             else:
                 waiting[path] = why
         _prune(opened, tracked)
     return Installed(tuple(done), waiting)
+
+
+def _one(opened: Opened, path: TreePath, entry: Entry | None) -> str | None:
+    """Install one file; tells why not. One that cannot be installed is not in the way of the others."""
+    try:
+        why = _refused(opened, path, entry) or hot.why_hot(opened, path)
+        return why or _exchange(opened, path, entry)
+    except (GitmemError, OSError) as error:
+        return str(error)
 
 
 def _refused(opened: Opened, path: TreePath, entry: Entry | None) -> str | None:
@@ -76,6 +91,10 @@ def _refused(opened: Opened, path: TreePath, entry: Entry | None) -> str | None:
         return "not of a class that is kept here"
     if entry is not None and entry.mode == MODE_SYMLINK:
         return "a symbolic link from another machine is not installed"
+    if path == config.WORKSPACE_FILE and entry is not None:
+        why = config.fault(opened.repo.read(entry).data)
+        if why is not None:
+            return f"not installed: {why}"
     twin = _twin(opened, path)
     return None if twin is None else f"its name is the same as that of {twin} here"
 
@@ -105,10 +124,7 @@ def _exchange(opened: Opened, path: TreePath, entry: Entry | None) -> str | None
     saved = None if reading.signature is None else saves.saved_at(opened.repo.git, path, reading.signature)
     views.save(opened.repo.git, {**known, path: view.installing(entry, opened.clock())})
     root, below = opened.workspace.layout.place(path)
-    try:
-        result = files.install(root, below, disk, transaction.live_form(opened, path, disk, new))
-    except (GitmemError, OSError) as error:
-        return str(error)
+    result = files.install(root, below, disk, transaction.live_form(opened, path, disk, new))
     if not result.ok:
         return "written meanwhile"
     known = account.load(opened)

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from gitmem.core import history
+from gitmem.core.dreaming.batch import unchanged
 from gitmem.core.dreaming.rebase import rebased
+from gitmem.core.history import History
 from gitmem.core.message import reread
 from gitmem.core.model import Change, CommitInfo, File, Message, Snapshot, TreePath
 from gitmem.edges import tip, transaction
@@ -11,6 +13,7 @@ from gitmem.edges.opened import Opened
 from gitmem.errors import DreamFailed, NeedsDecision, NotFound
 
 DREAM_CURSOR = "memory/.dream_cursor"
+HISTORY = "memory/history.jsonl"
 
 
 def _ref(opened: Opened) -> str:
@@ -24,7 +27,10 @@ def waiting(opened: Opened) -> CommitInfo | None:
         return None
     commit = opened.repo.info(sha)
     parent = commit.parents[0] if commit.parents else None
-    return commit if _cursor(opened, parent) == _cursor(opened, tip.current(opened).base) else None
+    head = tip.current(opened).base
+    before, after = (_cursor(opened, sha) for sha in (parent, commit.sha))
+    same = unchanged(_queue(opened, parent), _queue(opened, head), before, after)
+    return commit if same and before == _cursor(opened, head) else None
 
 
 def check_none_waits(opened: Opened) -> None:
@@ -114,6 +120,10 @@ def _decide(
         head = tip.current(opened).base
         if _cursor(opened, head) != before:
             raise DreamFailed("overtaken", "another Dream has taken these entries meanwhile")
+        if not unchanged(_queue(opened, parent), _queue(opened, head), before, after):
+            raise DreamFailed(
+                "overtaken", "its entries were changed meanwhile", "Make a new one: gitmem dream --review"
+            )
         files: dict[TreePath, File | None] = {}
         for change in changes:
             if change.new is not None:
@@ -125,6 +135,11 @@ def _decide(
     made = transaction.carry_out(opened, commit_all, plan, action="dream")
     opened.repo.refs.delete(_ref(opened), commit.sha)
     return made or commit
+
+
+def _queue(opened: Opened, sha: str | None) -> History:
+    file = opened.repo.file(sha, HISTORY)
+    return history.parse(b"" if file is None else file.data)
 
 
 def _cursor(opened: Opened, sha: str | None) -> int:

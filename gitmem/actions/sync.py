@@ -146,7 +146,8 @@ def _different(opened: Opened, remote: Remote, graph: Graph, pair: tuple[str, st
         return _Next(Decision.PUSH, mine, push=True)
 
     def is_automatic(sha: str) -> bool:
-        return commits.rules_version(opened.repo.info(sha).message) is not None
+        info = opened.repo.info(sha)
+        return commits.is_automatic(info, [opened.repo.info(parent).time for parent in info.parents])
 
     tracking = remote.tracking(tip.current(opened).ref)
     published = None if tracking is None else opened.repo.refs.read(tracking)

@@ -30,10 +30,12 @@ _CHUNK_MESSAGES = 200
 _CONTEXT_MESSAGES = 6
 _LONGEST_MESSAGE = (4000, 1500, 500)
 """Characters of a message in a prompt: the first of these with which the chunk fits."""
-_NOTHING = re.compile(r"[\s\-*]*\(?\s*nothing\.?\s*\)?[\s.]*", re.IGNORECASE)
+_NOTHING = re.compile(r"[\s\-*(]*+nothing[\s.)]*+", re.IGNORECASE)
 _ERROR = re.compile(r"\s*(?:error|exception|traceback)\b[^\n]{0,40}[:\n]", re.IGNORECASE)
-_ITEM = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d+[.)])\s", re.MULTILINE)
 _ECHOED = 0.5
+_LONGEST_SUMMARY = 32_000
+"""Characters: four entries; what is longer is no summary of a chunk."""
 
 Estimate = Callable[[Sequence[Message]], int]
 
@@ -164,6 +166,8 @@ def checked_summary(reply: Answer, messages: Sequence[Message]) -> str:
     answer = reply.text
     if not answer:
         raise ModelError("tool-calls", "the model asked for tools instead of summarising")
+    if len(answer) > _LONGEST_SUMMARY:
+        raise ModelError("garbled", f"a summary of {len(answer)} characters is none")
     if _NOTHING.fullmatch(answer):
         return NOTHING
     if not _ITEM.search(answer) and _ERROR.match(answer):

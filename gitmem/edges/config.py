@@ -195,3 +195,16 @@ def load(workspace: Path | None, flags: Mapping[str, Any] | None = None) -> Sett
         raise ConfigError(
             f"{name} in {origin}: {first['msg']}", "See what can be set with: gitmem config"
         ) from error
+
+
+def fault(data: bytes) -> str | None:
+    """Why the bytes of a workspace file cannot be used on this machine; None when they can."""
+    try:
+        values = tomllib.loads(data.decode("utf-8"))
+        Settings(**values)
+    except ValidationError as error:
+        return str(error.errors()[0]["msg"])
+    except (ValueError, TypeError) as error:
+        return str(error)
+    barred = _MACHINE_ONLY & values.keys()
+    return f"it may not set {min(barred)}" if barred else None

@@ -14,7 +14,7 @@ from typing import Any
 
 from dulwich.client import GitClient
 from dulwich.object_store import DiskObjectStore, ObjectStoreGraphWalker
-from dulwich.objects import Commit, ObjectID, ShaFile, Tree
+from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 from dulwich.pack import Pack
 from dulwich.refs import Ref
 
@@ -23,6 +23,8 @@ from gitmem.errors import RemoteError, UnsafePath
 
 LARGEST = 4 << 30
 """Bytes of a pack that are taken; a memory is a thousandth of that."""
+_LATEST = 1 << 33
+"""Unix seconds of the year 2242: a later commit is a mistake or an attack."""
 _MODES = frozenset({0o100644, 0o100755, 0o100664, 0o120000, 0o040000, 0o160000})
 
 
@@ -70,8 +72,14 @@ class Fetch:
             if self._asked and self.sha is not None:
                 data.seek(0)
                 self._take(data.read)
-        if self.sha is not None and ObjectID(self.sha.encode("ascii")) not in self._store:
-            raise RemoteError("protocol", f"the server did not send {self.sha[:10]}, which it advertised")
+        if self.sha is not None:
+            self._check_tip(ObjectID(self.sha.encode("ascii")))
+
+    def _check_tip(self, sha: ObjectID) -> None:
+        if sha not in self._store:
+            raise RemoteError("protocol", f"the server did not send {self.sha}, which it advertised")
+        if not isinstance(self._store[sha], Commit):
+            raise RemoteError("protocol", f"{self._ref} is no commit there")
 
     def _hear(self, data: bytes) -> None:
         self._said = [*self._said, data][-50:]
@@ -104,26 +112,39 @@ class Fetch:
         _seal(pack)
 
     def _check(self, pack: Pack) -> None:
-        """Whether everything is here that what came refers to."""
+        """Whether everything is here that what came refers to, and is of the type it has to be."""
+        types = {found.id: found.type_name for found in pack.iterobjects()}
+        self.objects = len(types)
         for found in pack.iterobjects():
-            self.objects += 1
-            for sha in _references(found):
-                if sha not in self._store:
-                    raise RemoteError(
-                        "protocol", f"the server sent {found.id.decode()} without {sha.decode()}"
-                    )
+            for sha, kind in _references(found):
+                self._check_reference(found.id, sha, kind, types)
+
+    def _check_reference(
+        self, name: ObjectID, sha: ObjectID, kind: bytes, types: Mapping[ObjectID, bytes]
+    ) -> None:
+        if sha not in types and sha not in self._store:
+            raise RemoteError("protocol", f"the server sent {name.decode()} without {sha.decode()}")
+        # reading every old file again to see that it is one would cost more than the fetch
+        real = types.get(sha) or (kind if kind == Blob.type_name else self._store[sha].type_name)
+        if real != kind:
+            raise RemoteError(
+                "protocol", f"the server sent {name.decode()} with a reference of the wrong type"
+            )
 
 
-def _references(found: ShaFile) -> list[ObjectID]:
+def _references(found: ShaFile) -> list[tuple[ObjectID, bytes]]:
+    """What an object refers to, and of which type each has to be."""
     if isinstance(found, Commit):
-        return [found.tree, *found.parents]
+        if not all(0 <= when < _LATEST for when in (found.commit_time, found.author_time)):
+            raise RemoteError("protocol", f"the server sent {found.id.decode()} of an impossible time")
+        return [(found.tree, Tree.type_name), *((parent, Commit.type_name) for parent in found.parents)]
     return _entries(found) if isinstance(found, Tree) else []
 
 
-def _entries(tree: Tree) -> list[ObjectID]:
+def _entries(tree: Tree) -> list[tuple[ObjectID, bytes]]:
     """The objects of a tree, once its names have been looked at."""
     names: set[str] = set()
-    found: list[ObjectID] = []
+    found: list[tuple[ObjectID, bytes]] = []
     for raw, mode, sha in tree.iteritems():
         name = os.fsdecode(raw)
         if mode not in _MODES or "/" in name or name in names:
@@ -134,7 +155,7 @@ def _entries(tree: Tree) -> list[ObjectID]:
         except UnsafePath as error:
             raise RemoteError("protocol", f"the server sent a tree that is refused: {error}") from error
         if mode != 0o160000:
-            found.append(sha)
+            found.append((sha, Tree.type_name if mode == 0o040000 else Blob.type_name))
     return found
 
 

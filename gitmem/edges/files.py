@@ -212,6 +212,9 @@ def _stage(target: Path, new: File) -> Path:
         os.fchmod(descriptor, mode)
         syscalls.write_all(descriptor, new.data, staged)
         syscalls.fsync(descriptor, staged)
+    except OSError:
+        staged.unlink(missing_ok=True)  # a full disk has no room for halves
+        raise
     finally:
         os.close(descriptor)
     return staged

@@ -131,8 +131,8 @@ def _all_or_nothing(opened: Opened, operation: Operation, steps: list[_Step]) ->
     try:
         yield
     except BaseException:
-        _roll_back(opened, steps)
-        journal.done(record)
+        if _roll_back(opened, steps):
+            journal.done(record)
         raise
     journal.done(record)
 
@@ -211,10 +211,18 @@ def _install(opened: Opened, path: TreePath, expected: File | None, new: File | 
     return files.install(root, below, expected, new).ok
 
 
-def _roll_back(opened: Opened, steps: list[_Step]) -> None:
-    """Put back what was installed. A file that its writer changed since is left to it: the next capture commits that."""
+def _roll_back(opened: Opened, steps: list[_Step]) -> bool:
+    """Put back what was installed; whether all of it could be.
+
+    A file that its writer changed since is left to it: the next capture commits that.
+    """
+    whole = True
     for path, expected, new in reversed(steps):
-        _install(opened, path, new, expected)
+        try:
+            _install(opened, path, new, expected)
+        except OSError:  # the others all the same; the record stays, and the next start finishes
+            whole = False
+    return whole
 
 
 def finish(opened: Opened, record: Path, operation: Operation) -> CommitInfo | None:

@@ -13,7 +13,7 @@ SIZE = 20
 """Entries of one run (memory-format, section 4)."""
 
 _MARK = re.compile(
-    r"^\s*(?:[-*+]\s+)?\[(permanent|durable|ephemeral|correction|skip)\]", re.MULTILINE | re.IGNORECASE
+    r"^[ \t]*(?:[-*+][ \t]+)?\[(permanent|durable|ephemeral|correction|skip)\]", re.MULTILINE | re.IGNORECASE
 )
 
 
@@ -65,6 +65,15 @@ def next_batch(queue: History, dreamed: int, fits: Callable[[Sequence[Entry]], b
     while end < len(unseen) and unseen[end].cursor == unseen[end - 1].cursor:
         end += 1
     return Batch(tuple(unseen[:end]), end < len(unseen))
+
+
+def unchanged(before: History, now: History, after: int, last: int) -> bool:
+    """Whether the entries behind one cursor up to another are still the same ones: a sync may have renumbered them."""
+    old, new = (
+        [(entry.cursor, entry.content) for entry in queue.entries if after < entry.cursor <= last]
+        for queue in (before, now)
+    )
+    return old == new
 
 
 def marks(entry: Entry) -> frozenset[str]:

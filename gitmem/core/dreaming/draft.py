@@ -23,6 +23,10 @@ LARGEST_FILE = 64_000
 _MARKS = re.compile(r"\[(?:permanent|durable|ephemeral|correction|skip)\][ \t]*", re.IGNORECASE)
 _LINE_NUMBER = re.compile(r"^[ \t]*\d+\|[ \t]?", re.MULTILINE)
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]|^(?:<{7}|={7}|>{7})|<\|[a-z_]+\|>|</?think", re.MULTILINE)
+_INVISIBLE = re.compile(
+    "[\\x80-\\x9f\\u200b-\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ud800-\\udfff\\U000e0000-\\U000e007f]"
+)
+"""What a reader does not see: other line ends, directions, blanks of no width, tags; and halves of characters."""
 _PUNCTUATION = re.compile("[\\s.,;:!?*_`'\"\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]+")
 
 
@@ -100,6 +104,8 @@ def _check_sources(edit: Edit, batch: Batch) -> None:
 def _cleaned(text: str) -> str:
     """A text without marks and line numbers, which never appear in long-term files."""
     text = _MARKS.sub("", _LINE_NUMBER.sub("", text.replace("\r\n", "\n"))).strip("\n").rstrip()
+    if _INVISIBLE.search(text):
+        raise Refused("it holds characters that nobody sees")
     if _FORBIDDEN.search(text):
         raise Refused("it holds control characters, conflict markers or template tokens")
     if _is_dump(text):
@@ -212,7 +218,7 @@ def _delete(before: str, edit: Edit, exists: bool) -> str:  # noqa: FBT001
     found = [
         place
         for place, unit in enumerate(document.units)
-        if unit.kind in (UnitKind.ITEM, UnitKind.PARAGRAPH, UnitKind.FENCE)
+        if unit.kind in (UnitKind.ITEM, UnitKind.PARAGRAPH)
         and wanted in (plain(unit.text.decode("utf-8", "surrogateescape")), plain(_first_line(unit.text)))
     ]
     if len(found) != 1:
@@ -253,15 +259,25 @@ def _facts_moved(before: str, after: str) -> tuple[tuple[str, ...], tuple[str, .
 
 def _check_result(draft: Draft, edit: Edit, change: Change, after: str) -> None:
     if edit.file not in LONG_TERM:
-        if fault := skills.fault(edit.file, after):
+        if fault := skills.fault(edit.file, after, draft.texts.get(edit.file)):
             raise Refused(fault)
         return
+    if edit.op != "add" and _frame(after) != _frame(draft.texts[edit.file]):
+        raise Refused("headings stay as they are; add new ones with add")
+    if _frame(after)[:1] != _frame(draft.texts.get(edit.file, ""))[:1] and after.startswith("---"):
+        raise Refused("only skills have front matter")
     if len(edit.text) > LONGEST_TEXT:
         raise Refused(f"text has more than {LONGEST_TEXT} characters; a fact is a sentence or two")
     if len(after) > max(LARGEST_FILE, len(draft.texts.get(edit.file, ""))):
         raise Refused(f"the file would have more than {LARGEST_FILE} characters")
     if edit.op != "delete":
         _check_new(draft, edit, change)
+
+
+def _frame(text: str) -> list[str]:
+    """What gives a file its shape: front matter and headings."""
+    units = markdown.parse(text.encode("utf-8", "surrogateescape")).units
+    return [unit.text.decode("utf-8", "surrogateescape") for unit in units if unit.kind <= UnitKind.HEADING]
 
 
 def _check_new(draft: Draft, edit: Edit, change: Change) -> None:

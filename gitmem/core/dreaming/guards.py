@@ -2,6 +2,7 @@
 
 from gitmem.core.dreaming.batch import Batch
 from gitmem.core.dreaming.draft import LONG_TERM, Draft, facts
+from gitmem.core.guard import entries
 
 _TOLERATED = 0.25
 """The share of a file's facts that a run may delete without an entry that corrects them."""
@@ -22,6 +23,13 @@ def tripped(draft: Draft, batch: Batch) -> str | None:
         gone = len(set(before) - set(after))
         if len(before) >= _FEW and gone > max(_FEW, len(before) * _REPLACED):
             return f"it would replace {gone} of {len(before)} facts of {path}"
+    for path, text in draft.before.items():
+        lines, left = (
+            entries(words.encode("utf-8", "surrogateescape")) for words in (text, draft.texts.get(path, ""))
+        )
+        lost = (lines - left).total()
+        if lost > max(_FEW, lines.total() * _REPLACED):
+            return f"it would take {lost} of {lines.total()} lines out of {path}"
     return None
 
 

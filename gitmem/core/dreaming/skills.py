@@ -8,6 +8,7 @@ from gitmem.core.model import TreePath
 
 PATH = re.compile(r"skills/([a-z0-9][a-z0-9-]{0,63})/SKILL\.md")
 MOST_WORDS = 2000
+MOST_CHARACTERS = 40_000
 _FRONT = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
 _WORD = re.compile(r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -32,6 +33,13 @@ def front_matter(text: str) -> Mapping[str, str] | None:
     return {field[1]: _unquoted(field[2].strip()) for field in fields if field is not None}
 
 
+def _other_lines(text: str) -> list[str]:
+    """The lines of the front matter besides name and description."""
+    front = _FRONT.match(text)
+    lines = front[1].split("\n") if front is not None else []
+    return [line for line in lines if not line.startswith(("name:", "description:"))]
+
+
 def _unquoted(value: str) -> str:
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
 
@@ -42,8 +50,14 @@ def skill(path: TreePath, text: str) -> Skill:
     return Skill(path, front.get("name", ""), front.get("description", ""))
 
 
-def fault(path: TreePath, text: str) -> str | None:
-    """Why a text may not become the skill at a path; None when it may."""
+def fault(path: TreePath, text: str, before: str | None = None) -> str | None:
+    """Why a text may not become the skill at a path; None when it may.
+
+    Args:
+        path: Where the skill lies.
+        text: The whole file.
+        before: The file as it was; None for a new skill.
+    """
     folder = PATH.fullmatch(path)
     front = front_matter(text)
     if folder is None or front is None:
@@ -52,8 +66,10 @@ def fault(path: TreePath, text: str) -> str | None:
         return f"the front matter must say name: {folder[1]}"
     if not front.get("description"):
         return "the front matter must have a description on one line"
-    if "always" in front:
-        return "only a person makes a skill part of every conversation (always:)"
+    if _other_lines(text) != _other_lines(before or ""):
+        return "only a person sets anything but name and description in the front matter (such as always:)"
+    if len(text) > max(MOST_CHARACTERS, len(before or "")):
+        return f"a skill has at most {MOST_CHARACTERS} characters"
     if len(_WORD.findall(text)) >= MOST_WORDS:
         return f"a skill has less than {MOST_WORDS} words"
     if not (_FRONT.sub("", text, count=1)).strip():

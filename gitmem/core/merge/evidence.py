@@ -7,6 +7,7 @@ edit of the version it knew, never of the one on disk; the only witness is what 
 from collections.abc import Hashable, Sequence
 
 from gitmem.core import jsonl, markdown
+from gitmem.core.markdown import UnitKind
 from gitmem.core.merge.rules import numbered
 from gitmem.core.model import PathClass, TreePath
 
@@ -24,7 +25,8 @@ def known_version(
         new: What was written; None where the file was removed.
 
     Returns:
-        The place of the newest version of which `new` holds something that no earlier version has; else 0. A removal is meant for
+        The place of the newest version of which `new` holds at least half of what no earlier version has; else 0: two writers may
+        well write a line that is the same. A removal is meant for
         the newest: nobody removes a file out of an old memory.
     """
     if new is None:
@@ -33,9 +35,15 @@ def known_version(
     earlier = [_items(path_class, path, version or b"") for version in versions]
     for place in range(len(versions) - 1, 0, -1):
         first_seen = earlier[place] - frozenset().union(*earlier[:place])
-        if versions[place] == new or first_seen & held:
+        known = first_seen & held
+        if versions[place] == new or (known and len(known) * 2 >= len(first_seen)):
             return place
     return 0
+
+
+def _telling(record: jsonl.JsonObject) -> bool:
+    """Whether a record can be told from an equal one that somebody else wrote: by its time, or by ids."""
+    return bool(record.get("timestamp") or record.get("tool_calls") or record.get("tool_call_id"))
 
 
 def _items(path_class: PathClass, path: TreePath, data: bytes) -> frozenset[Hashable]:
@@ -44,11 +52,12 @@ def _items(path_class: PathClass, path: TreePath, data: bytes) -> frozenset[Hash
         lines = jsonl.parse(data).lines
         return frozenset(
             numbered(
-                jsonl.identity(line.value) if line.value is not None else line.raw
+                jsonl.identity(line.value)
                 for line in lines
-                if (line.value or {}).get("_type") != "metadata"
+                if line.value is not None and line.value.get("_type") is None and _telling(line.value)
             )
         )
     if path.lower().endswith(".md"):
-        return frozenset(numbered(unit.text for unit in markdown.parse(data).units))
+        units = markdown.parse(data).units
+        return frozenset(numbered(unit.text for unit in units if unit.kind > UnitKind.HEADING))
     return frozenset(numbered(line for line in data.split(b"\n") if line.strip()))

@@ -90,7 +90,10 @@ def test_a_file_that_is_not_there_is_begun() -> None:
         (edit("create_skill", "just text", file=SHIP), "front matter"),
         (edit("create_skill", SKILL.replace("ship\nd", "boat\nd"), file=SHIP), "must say name: ship"),
         (edit("create_skill", SKILL.replace("How to ship.", ""), file=SHIP), "description"),
-        (edit("create_skill", SKILL.replace("---\n\n", "always: true\n---\n\n"), file=SHIP), "only a person"),
+        (
+            edit("create_skill", SKILL.replace("---\n\n", "always: true\n---\n\n"), file=SHIP),
+            "only a person sets",
+        ),
         (edit("create_skill", SKILL + "word " * 2000, file=SHIP), "less than 2000 words"),
         (edit("create_skill", SKILL.replace("1. make\n", ""), file=SHIP), "steps"),
     ],
