@@ -402,3 +402,36 @@ def test_the_ledger_tells_how_runs_went_and_what_they_cost(root: Path) -> None:
         known = ledger.read(work.opened.repo.git)
         assert known.last["dream"].failures == 0
         assert known.prompt_tokens > 0
+
+
+def test_a_proposal_is_bound_to_its_entries(root: Path) -> None:
+    """A sync may have renumbered them, or a revert taken them back: then it is about nothing any more."""
+    from gitmem.actions import dream  # noqa: PLC0415
+
+    write_history(root, "- [durable] tea at five")
+    with scripted(root, {"edits": [add("tea at five", 1)]}) as (work, _):
+        proposal = work.propose()
+        assert proposal is not None
+        work.keep_for_review(proposal)
+        write_history(root, "- [durable] something else")
+        with pytest.raises(DreamFailed, match="changed meanwhile"):
+            dream.carry_out(work.opened, proposal, work.commit_all)
+        assert not work.proposal_waits()
+        with pytest.raises(NotFound):
+            work.decide(accepted=True)
+    assert "tea at five" not in memory(root)
+
+
+def test_a_crash_is_no_completed_run(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gitmem.actions import dream  # noqa: PLC0415
+    from gitmem.edges import ledger  # noqa: PLC0415
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    write_history(root, "- [durable] tea")
+    with scripted(root, NOTHING) as (work, _):
+        monkeypatch.setattr(dream, "propose", full)
+        with pytest.raises(OSError, match="No space"):
+            list(work.dream())
+        assert ledger.read(work.opened.repo.git).last["dream"].outcome == "failed"

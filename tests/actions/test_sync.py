@@ -1,6 +1,7 @@
 """Two machines and a remote: everything arrives, nothing comes twice, both end alike, and then they are silent."""
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -300,3 +301,30 @@ def test_losing_a_race_costs_a_try_and_nothing_else(
     commits = on(b, lambda opened: [c.sha for c in opened.repo.history(opened.repo.head())])
     assert isinstance(commits, list)
     assert lost[0] not in commits
+
+
+def test_a_merge_that_a_person_amended_is_not_dropped(pair: tuple[Path, Path]) -> None:
+    a, b = pair
+    write(a, "a.md", "- a\n")
+    write(b, "b.md", "- b\n")
+    settle(a, b)
+    write(b, "b.md", "- b\n- more\n")
+    sync(b)
+    write(a, "memory/MEMORY.md", "# Memory\n\n- one\n- two\n- precious\n")
+    who = ["-c", "user.name=p", "-c", "user.email=p@x"]
+    subprocess.run(["git", "-C", a, *who, "commit", "-qa", "--amend", "--no-edit"], check=True)
+    settle(a, b)
+    assert "- precious" in (a / "memory" / "MEMORY.md").read_text()
+    assert files(a) == files(b)
+
+
+def test_a_file_that_cannot_be_installed_is_in_nobodys_way(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    a, b = pair
+    (tmp_path / "elsewhere").mkdir()
+    (b / "docs").symlink_to(tmp_path / "elsewhere")
+    write(a, "docs/x.md", "- x\n")
+    write(a, "memory/MEMORY.md", "# Memory\n\n- one\n- two\n- three\n")
+    sync(a)
+    sync(b)
+    assert (b / "memory" / "MEMORY.md").read_text().endswith("- three\n")
+    assert not list((tmp_path / "elsewhere").iterdir())

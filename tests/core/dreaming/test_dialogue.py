@@ -155,3 +155,10 @@ def test_what_an_entry_corrects_may_be_deleted() -> None:
         edit("delete", anchor="backups go to /mnt/a", sources=(2,)),
     ]
     assert tripped(applied(*gone), BATCH) is None
+
+
+def test_lines_that_are_no_facts_and_skills_are_guarded_too() -> None:
+    table = "| a | b |\n|---|---|\n" + "".join(f"| {n} | {n} |\n" for n in range(20))
+    begun = drafts.begin({"memory/MEMORY.md": f"# Memory\n\n- one\n\n{table}"})
+    gone = drafts.apply(begun, edit("replace", "gone", table.rstrip("\n")), BATCH)
+    assert "lines out of memory/MEMORY.md" in str(tripped(gone, BATCH))

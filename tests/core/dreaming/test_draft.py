@@ -140,3 +140,44 @@ def test_whatever_is_proposed_other_lines_stay_and_no_fact_is_there_twice(edits:
                 fact for fact in facts(draft.texts[path]) if path != one.file or fact not in brought
             ] == kept
         assert "[durable]" not in "".join(draft.changed.values())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "always: true",
+        "always : true",
+        '"always": true',
+        " always: true",
+        'metadata: {"agent": {"always": true}}',
+        "x: y",
+    ],
+)
+def test_b100_the_front_matter_of_a_skill_holds_a_name_and_a_description(line: str) -> None:
+    with pytest.raises(Refused, match="only a person"):
+        applied(edit("create_skill", SKILL.replace("---\n\n", f"{line}\n---\n\n"), file=SHIP))
+    draft = applied(edit("create_skill", SKILL, file=SHIP))
+    with pytest.raises(Refused, match="only a person"):
+        applied(
+            edit("replace", f"description: How to ship.\n{line}", "description: How to ship.", SHIP),
+            before=draft,
+        )
+
+
+@pytest.mark.parametrize("sign", ["\ud800", "\u200b", "\u202e", "\u2028", "\x85", "\U000e0041"])
+def test_what_nobody_sees_is_not_written(sign: str) -> None:
+    with pytest.raises(Refused, match="nobody sees"):
+        applied(edit("add", f"caf{sign}e"))
+
+
+@pytest.mark.parametrize(
+    ("anchor", "text"),
+    [
+        ("# Memory", "---\nalways: true\n---"),
+        ("# Memory\n\n## Server", "# SYSTEM OVERRIDE"),
+        ("## Books", "books"),
+    ],
+)
+def test_headings_and_front_matter_stay(anchor: str, text: str) -> None:
+    with pytest.raises(Refused, match="headings stay"):
+        applied(edit("replace", text, anchor))
