@@ -4,16 +4,17 @@ For each token the oracle knows the commits that wrote, removed and restored it,
 hold it if none of the commits behind it removed it, must not if one did, and anything is right where two machines disagreed: one
 restored what the other, without knowing, removed too.
 
-Exempt by definition (merge.md, section 4.1): what is in a file that was removed as a whole while somebody went on with it, what
-has lived under two names, results that come after their call is gone, flags of what was restored, and a result that one machine
-took back while its call stayed: where another machine has it, a real result beats none (section 2.1).
+Exempt by definition (merge.md, section 4.1): what is in a file that was removed as a whole while somebody went on with it, a line
+of a text of which two versions cannot be merged (one of them wins as a whole, section 2.5), what has lived under two names,
+results that come after their call is gone, flags of what was restored, and a result that one machine took back while its call
+stayed: where another machine has it, a real result beats none (section 2.1).
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from gitmem.core.model import PathClass, TreePath
-from simulate.facts import Facts, by_path, facts
+from simulate.facts import Facts, by_path, facts, tokens
 from simulate.store import QUEUE, Commit, Store, Tree, classify
 
 _UNITS = (PathClass.SESSION, PathClass.HISTORY, PathClass.CURSOR)
@@ -73,6 +74,10 @@ class Oracle:
             if classify(path) not in _UNITS:
                 for token in self._homes[path]:
                     self._excused[token] |= bit
+        replaced = [path for path in old.keys() & new.keys() if path.endswith(".txt")]
+        for path in replaced:
+            for token in set(tokens(old[path].data)) - set(tokens(new[path].data)):
+                self._excused[token] |= bit
         changed = (path for path in new if new[path] is not old.get(path) and path not in QUEUE)
         for path, some in by_path(new, changed):
             self._homes[path].update(some)
