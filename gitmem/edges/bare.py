@@ -9,6 +9,7 @@ from dulwich.config import ConfigFile
 
 from gitmem.edges import durable, gitdir, syscalls
 from gitmem.edges.gitdir import GitDir
+from gitmem.edges.refs import Refs
 from gitmem.errors import RemoteError, RepositoryRefused, UsageError
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
@@ -77,6 +78,24 @@ def check(path: Path) -> None:
         raise RemoteError("refused", f"the repository at {path} cannot be used: {error}") from error
     if not bare:
         raise _checked_out(path)
+
+
+def check_absent(path: Path, ref: str) -> None:
+    """See that a ref which was not advertised is not there: dulwich says nothing of one whose commit is lost.
+
+    Raises:
+        RemoteError: It is there, so the repository is damaged, not empty.
+    """
+    try:
+        sha = Refs(GitDir(path, path)).read(ref)
+    except RepositoryRefused as error:
+        raise RemoteError("protocol", f"the repository at {path} is damaged: {error}") from error
+    if sha is not None:
+        raise RemoteError(
+            "protocol",
+            f"the repository at {path} is damaged: {ref} is at {sha}, which is not there",
+            "Repair it (git fsck), or make another one: gitmem remote add NAME PATH --create",
+        )
 
 
 def flush(path: Path, since: float) -> None:

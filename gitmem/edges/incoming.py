@@ -1,20 +1,28 @@
 """Fetching from a remote without ever waiting longer than agreed, and judging what is found there (merge.md, section 5)."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from gitmem.core import reach
 from gitmem.edges import gitdir, surroundings
 from gitmem.edges.child import Child
+from gitmem.edges.gitdir import GitDir
 from gitmem.edges.opened import Opened
 from gitmem.edges.refs import Reflog, Refs
 from gitmem.edges.remote import Access, reply_of, request
 from gitmem.edges.remotes import Remote
+from gitmem.edges.wire import Request
 
 _TICK = 0.02
 _WHO = "gitmem <gitmem@localhost>"
+_HAVES = 1000
+"""Tips that a server is told of at most: the request has to fit into a pipe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +32,12 @@ class Fetched:
     Attributes:
         sha: Where the branch is at the remote, with all of its history here now; None where there is no such branch.
         objects: How many objects came.
+        branch: Full name of the ref.
     """
 
     sha: str | None
     objects: int
+    branch: str
 
 
 class Seen(Enum):
@@ -57,25 +67,87 @@ def fetch(
         RepositoryRefused: Our own repository is damaged.
         ConfigError: The ssh command, certificate or credentials file cannot be used.
     """
-    git = gitdir.resolve(git_dir)
-    way = access or Access()
-    haves = tuple(sorted(set(Refs(git).below("refs/").values())))
-    asked = request(git, remote, way, deadline, fetch=branch, haves=haves)
-    child = Child(
-        "gitmem.edges.transfer",
-        asked.dump(),
-        deadline=deadline,
-        environ=surroundings.environment(way.environ),
-    )
-    try:
-        while (ended := child.poll()) is None:
+    with FetchProcess.start(git_dir, remote, branch, deadline=deadline, access=access) as process:
+        while (found := process.poll()) is None:
             time.sleep(_TICK)
-    finally:
-        child.close()
-    reply = reply_of(ended, remote, f"fetch from {remote.name}", deadline)
-    if reply.trouble is not None:
-        raise reply.trouble.error()
-    return Fetched(reply.fetched, reply.objects)
+        return found
+
+
+class FetchProcess:
+    """A fetch under way. Nothing here waits, except `close`; use it as a context manager.
+
+    Args:
+        remote: Where from.
+        request: What to fetch.
+        environ: Our environment.
+    """
+
+    def __init__(self, remote: Remote, request: Request, environ: Mapping[str, str]) -> None:
+        self._remote = remote
+        self._request = request
+        self._child = Child(
+            "gitmem.edges.transfer",
+            request.dump(),
+            deadline=request.deadline,
+            environ=surroundings.environment(environ),
+        )
+
+    @classmethod
+    def start(
+        cls, git_dir: Path, remote: Remote, branch: str, *, deadline: float, access: Access | None = None
+    ) -> Self:
+        """Begin a fetch; see `fetch` for arguments and errors (those about settings come from here)."""
+        git, way = gitdir.resolve(git_dir), access or Access()
+        asked = request(git, remote, way, deadline, fetch=branch, haves=_haves(git, remote, branch))
+        return cls(remote, asked, way.environ)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        """Number of the process, which is also that of its group."""
+        return self._child.pid
+
+    def fileno(self) -> int:
+        """A descriptor that becomes readable at the end; for `select`."""
+        return self._child.fileno()
+
+    def cancel(self) -> None:
+        """Ask it to end; `poll` raises a `RemoteError` once it has."""
+        self._child.cancel()
+
+    def close(self) -> None:
+        """End it if it runs, within about a second."""
+        self._child.close()
+
+    def poll(self) -> Fetched | None:
+        """None while it runs, then what was found; errors as for `fetch`."""
+        ended = self._child.poll()
+        if ended is None:
+            return None
+        reply = reply_of(ended, self._remote, f"fetch from {self._remote.name}", self._request.deadline)
+        if reply.trouble is not None:
+            raise reply.trouble.error()
+        return Fetched(reply.fetched, reply.objects, str(self._request.fetch))
+
+
+def _haves(git: GitDir, remote: Remote, branch: str) -> tuple[str, ...]:
+    """Commits that we have whole, the likeliest to be known there first.
+
+    Only refs that we or a person set on what is ours: what somebody's `git fetch` left below refs/remotes/ was never looked at.
+    """
+    refs = Refs(git)
+    first = (remote.tracking(branch), branch)
+    found = [refs.read(ref) for ref in first if ref is not None]
+    for prefix in ("refs/heads/", f"refs/remotes/{remote.name}/", "refs/gitmem/"):
+        found += sorted(refs.below(prefix).values())
+    return tuple(islice(dict.fromkeys(sha for sha in found if sha is not None), _HAVES))
 
 
 def judge(opened: Opened, remote: Remote, branch: str, sha: str | None) -> Seen:
@@ -96,12 +168,17 @@ def judge(opened: Opened, remote: Remote, branch: str, sha: str | None) -> Seen:
     return Seen.AHEAD if reach.is_ancestor(node, seen, sha) else Seen.REWRITTEN
 
 
-def note_seen(opened: Opened, remote: Remote, branch: str, sha: str) -> None:
-    """Remember where the remote's branch is."""
+def note_seen(opened: Opened, remote: Remote, branch: str, sha: str) -> bool:
+    """Remember where the remote's branch is, once it was judged.
+
+    Returns:
+        False when another process noted something else at the same moment.
+    """
     tracking = remote.tracking(branch)
-    if tracking is not None:
-        log = Reflog(_WHO, int(opened.clock()), f"fetch: from {remote.name}")
-        opened.repo.refs.move(tracking, opened.repo.refs.read(tracking), sha, log)
+    if tracking is None:
+        return True
+    log = Reflog(_WHO, int(opened.clock()), f"fetch: from {remote.name}")
+    return opened.repo.refs.move(tracking, opened.repo.refs.read(tracking), sha, log)
 
 
 def forget(opened: Opened, remote: Remote) -> None:

@@ -19,7 +19,7 @@ from dulwich.object_store import DiskObjectStore
 from gitmem.core import remote_url
 from gitmem.core.remote_url import RemoteUrl, Scheme
 from gitmem.edges import bare, clients, credentials, trouble
-from gitmem.edges.fetching import Fetch
+from gitmem.edges.fetching import Fetch, limit_memory
 from gitmem.edges.outgoing import Outgoing
 from gitmem.edges.pushing import Push
 from gitmem.edges.wire import Login, Reply, Request, Trouble
@@ -46,8 +46,8 @@ def transfer(request: Request) -> Reply:
             if secret is None:
                 raise
             work.run(partial(clients.connect, request, url, secret))
-        if url.scheme is Scheme.PATH and request.fetch is None:
-            bare.flush(Path(url.path), started)
+        if url.scheme is Scheme.PATH:
+            _finish(work, Path(url.path), started)
     except Exception as error:  # noqa: BLE001  (the border of the process: the parent raises it again)
         found = trouble.explain(error, url)
         problem = Trouble(found.state, _hide(str(found), secret), found.hint)
@@ -57,6 +57,14 @@ def transfer(request: Request) -> Reply:
     if isinstance(work, Fetch):
         return Reply((), work.objects, said, problem, work.sha)
     return Reply(tuple(work.results.values()), work.objects, said, problem)
+
+
+def _finish(work: Push | Fetch, path: Path, started: float) -> None:
+    """What a server would have done where there is none."""
+    if isinstance(work, Push):
+        bare.flush(path, started)
+    elif work.sha is None:
+        bare.check_absent(path, work.ref)
 
 
 def _asked(request: Request, url: RemoteUrl) -> Login | None:
@@ -88,6 +96,8 @@ def main() -> int:
     if os.getpgrp() == os.getpid():
         signal.signal(signal.SIGALRM, _kill)
         signal.setitimer(signal.ITIMER_REAL, request.deadline + _GRACE)
+    if request.fetch is not None:
+        limit_memory()
     sys.stdout.buffer.write(transfer(request).dump())
     sys.stdout.buffer.flush()
     return 0
