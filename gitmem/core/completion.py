@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitmem.core.jsonl import check_depth
 from gitmem.core.jsontext import JsonObject
 from gitmem.core.leaks import without_leaks
 from gitmem.errors import ModelError
@@ -110,6 +111,7 @@ def read(body: bytes) -> Answer:
 def _document(body: bytes) -> JsonObject:
     try:
         document = json.loads(body)
+        check_depth(document)
     except (ValueError, RecursionError):
         raise ModelError(
             "garbled", f"the answer is no JSON: {_short(body.decode('utf-8', 'replace'))}"
@@ -122,8 +124,11 @@ def _document(body: bytes) -> JsonObject:
 def error_text(document: object) -> str:
     """What an error body says, in one short line."""
     error = document.get("error", document) if isinstance(document, dict) else document
-    text = error.get("message") or error.get("code") if isinstance(error, dict) else error
-    return _short(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False, default=str))
+    text = error.get("message") or error.get("code") or error if isinstance(error, dict) else error
+    try:
+        return _short(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False, default=str))
+    except RecursionError:
+        return "an error nested too deeply to be shown"
 
 
 def _short(text: str) -> str:
@@ -203,9 +208,13 @@ def objects(text: str) -> Iterator[JsonObject]:
             if start < 0:
                 break
             try:
-                value, start = _DECODER.raw_decode(part, start)
-            except (ValueError, RecursionError):
+                value, end = _DECODER.raw_decode(part, start)
+                check_depth(value)
+            except ValueError:
                 start += 1
                 continue
+            except RecursionError:
+                break
+            start = end
             if isinstance(value, dict):
                 yield value

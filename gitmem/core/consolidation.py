@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gitmem.core.completion import Answer, objects
-from gitmem.core.conversation import Message, legal_suffix, open_calls
+from gitmem.core.conversation import Message, blocks, legal_suffix, open_calls
 from gitmem.core.history import MAX_RAW, MAX_SUMMARY
 from gitmem.core.session import Session
 from gitmem.core.transcript import pieces, quoted, raw_archive, transcript
@@ -109,8 +109,15 @@ def down_to_suffix(session: Session, kept: int) -> Chunk | None:
 
     What stays is not archived, so that it will be once, when the conversation has gone on.
     """
-    stop = len(session.messages) - len(legal_suffix(session.messages, kept))
-    return _until(session, stop)
+    return _until(session, _before_suffix(session.messages, kept))
+
+
+def _before_suffix(messages: Sequence[Message], kept: int) -> int:
+    """Where the legal suffix begins; a last message whose calls are still open stays, however many results it has."""
+    stop = len(messages) - len(legal_suffix(messages, kept))
+    if open_calls(messages):
+        stop = min(stop, len(messages) - 1 - len(blocks(messages)[-1].results))
+    return stop
 
 
 def everything(session: Session) -> Chunk | None:
@@ -210,15 +217,10 @@ def cut(session: Session, kept: int) -> Session:
 
     Never drops a message that is not archived: those stay, however many they are.
     """
-    suffix = legal_suffix(session.messages, kept)
-    dropped = min(len(session.messages) - len(suffix), session.last_consolidated)
-    if dropped < len(session.messages) - len(suffix):
-        turns = (
-            p
-            for p in range(dropped, 0, -1)
-            if p < len(session.messages) and _begins_turn(session.messages[p])
-        )
-        dropped = next(turns, 0)
+    stop = _before_suffix(session.messages, kept)
+    dropped = min(stop, session.last_consolidated)
+    if dropped < stop:
+        dropped = next((p for p in range(dropped, 0, -1) if _begins_turn(session.messages[p])), 0)
     return replace(
         session, messages=session.messages[dropped:], last_consolidated=session.last_consolidated - dropped
     )

@@ -184,7 +184,7 @@ def _loads(text: str) -> Any:
     except ValueError:  # more digits than Python turns into an int
         value = json.loads(text, parse_int=_integer)
     if text.count("[") + text.count("{") > _MAX_DEPTH:
-        _check_depth(value)
+        check_depth(value)
     return value
 
 
@@ -196,8 +196,12 @@ def _integer(digits: str) -> int | str:
 _DECODER = json.JSONDecoder(parse_int=_integer)
 
 
-def _check_depth(value: object) -> None:
-    """Refuse what could be parsed but not be written again from a deeper place of the program."""
+def check_depth(value: object) -> None:
+    """Refuse what could be parsed but not be written again from a deeper place of the program.
+
+    Raises:
+        RecursionError: It is nested too deeply.
+    """
     level: list[object] = [value]
     for _ in range(_MAX_DEPTH):
         level = [

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from gitmem.core.model import TreePath
 
 TOKEN = "Gitmem-Source"  # noqa: S105  the name of a trailer
-_VALUE = re.compile(r"(.+):([0-9a-f]{12}) <- (\d+(?:,\d+)*)")
+_VALUE = re.compile(r"(.+):([0-9a-f]{12}) <- ([0-9]{1,18}(?:,[0-9]{1,18})*)")
 _LIST_MARK = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
 
 

@@ -31,7 +31,7 @@ def seconds_asked(header: str | None, now: float) -> float | None:
 def _until(text: str, now: float) -> float:
     try:
         then = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return -1.0
     aware = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
     return (aware - datetime.fromtimestamp(now, UTC)).total_seconds()

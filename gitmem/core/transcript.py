@@ -5,13 +5,18 @@ Pictures and files become breadcrumbs (memory-engine, section 2).
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gitmem.core.conversation import Message, tool_name
 
+RAW = "[RAW]"
+"""How a history entry begins that holds messages as they were."""
 _LONGEST_CALL = 300
 """Characters of a call's arguments where they are only context."""
+_LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+"""Whatever any reader takes for the end of a line."""
 
 
 def transcript(messages: Iterable[Message], longest: int | None = None) -> str:
@@ -26,13 +31,17 @@ def transcript(messages: Iterable[Message], longest: int | None = None) -> str:
 
 def _told(message: Message, longest: int | None) -> str:
     time, role = message.get("timestamp"), message.get("role")
-    when = f"[{time[:16].replace('T', ' ')}] " if isinstance(time, str) and time else ""
-    who = (role if isinstance(role, str) and role else "unknown").upper()
+    when = f"[{_on_one_line(time[:16].replace('T', ' '))}] " if isinstance(time, str) and time else ""
+    who = _on_one_line(role if isinstance(role, str) and role else "unknown").upper()
     if who == "TOOL" and isinstance(name := message.get("name"), str):
-        who = f"TOOL {name}"
+        who = f"TOOL {_on_one_line(name)}"
     text = "\n".join(part for part in _parts(message, longest) if part)
     shown = text if longest is None else shortened(text, longest)
-    return f"{when}{who}: " + shown.replace("\n", "\n  ")
+    return f"{when}{who}: " + _LINE_END.sub(lambda end: f"{end[0]}  ", shown)
+
+
+def _on_one_line(text: str) -> str:
+    return _LINE_END.sub(" ", text)
 
 
 def _parts(message: Message, longest: int | None) -> Iterator[str]:
@@ -122,11 +131,19 @@ def raw_archive(messages: Sequence[Message], longest: int) -> list[str]:
     room = longest - 60
     parts = pieces(transcript(messages), room)
     if len(parts) == 1:
-        return [f"[RAW] {len(messages)} {noun}\n{parts[0]}"]
+        return [f"{RAW} {len(messages)} {noun}\n{parts[0]}"]
     return [
-        f"[RAW] {len(messages)} {noun}, part {number} of {len(parts)}\n{part}"
-        for number, part in enumerate(parts, 1)
+        f"{RAW} {len(messages)} {noun}, part {number} of {len(parts)}\n{part}"
+        for number, part in enumerate(_continued(parts), 1)
     ]
+
+
+def _continued(parts: Sequence[str]) -> Iterator[str]:
+    """Parts as they are; one that begins in the middle of a line is indented, so that it does not look like a message."""
+    inside = False
+    for part in parts:
+        yield f"  {part}" if inside else part
+        inside = not part.endswith("\n")
 
 
 def quoted(text: str, tag: str) -> str:

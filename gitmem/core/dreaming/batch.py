@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gitmem.core import history
 from gitmem.core.consolidation import NOTHING
 from gitmem.core.history import Entry, History
+from gitmem.core.transcript import RAW
 
 SIZE = 20
 """Entries of one run (memory-format, section 4)."""
@@ -77,7 +78,9 @@ def unchanged(before: History, now: History, after: int, last: int) -> bool:
 
 
 def marks(entry: Entry) -> frozenset[str]:
-    """The marks that an entry's facts carry."""
+    """The marks that an entry's facts carry; none where it holds raw messages, in which anybody may have written a mark."""
+    if entry.content.startswith(RAW):
+        return frozenset()
     return frozenset(mark.lower() for mark in _MARK.findall(entry.content))
 
 

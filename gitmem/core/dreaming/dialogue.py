@@ -12,8 +12,8 @@ from gitmem.core.completion import Answer, ToolCall
 from gitmem.core.dreaming import draft as drafts
 from gitmem.core.dreaming import instructions
 from gitmem.core.dreaming.batch import Batch
-from gitmem.core.dreaming.draft import Draft, Refused
-from gitmem.core.dreaming.proposal import MOST_EDITS, READ_SKILL, Refusal, proposed, read_edit
+from gitmem.core.dreaming.draft import Draft
+from gitmem.core.dreaming.proposal import MOST_EDITS, READ_SKILL, TOOL, Refusal, Refused, proposed, read_edit
 from gitmem.core.jsonl import canonical
 from gitmem.core.jsontext import JsonObject
 from gitmem.core.transcript import quoted
@@ -84,10 +84,9 @@ def _check_new(said: set[bytes], answer: Answer) -> None:
 
 
 def _applied(draft: Draft, edits: Sequence[JsonObject], batch: Batch) -> tuple[Draft, list[Refusal]]:
-    if len(edits) > MOST_EDITS:
-        raise DreamFailed(
-            "too-much", f"the model proposed {len(edits)} edits at once; {MOST_EDITS} are the most"
-        )
+    if len(draft.changes) + len(edits) > MOST_EDITS:
+        number = len(draft.changes) + len(edits)
+        raise DreamFailed("too-much", f"the model proposed {number} edits; {MOST_EDITS} are the most")
     refusals: list[Refusal] = []
     for number, values in enumerate(edits, 1):
         edit = read_edit(number, values)
@@ -103,7 +102,7 @@ def _applied(draft: Draft, edits: Sequence[JsonObject], batch: Batch) -> tuple[D
 
 def _told(call: ToolCall, skills: Mapping[str, str] | None, otherwise: str) -> str:
     """What a call gets for an answer."""
-    if skills is None:
+    if skills is None or call.name == TOOL:
         return otherwise
     if call.name != READ_SKILL:
         return instructions.UNKNOWN_TOOL
@@ -118,7 +117,7 @@ def _replies(answer: Answer, text: str, skills: Mapping[str, str] | None = None)
     Args:
         answer: The answer.
         text: What is said.
-        skills: Skills that its calls may read; None where its calls were a proposal, and the text is about that.
+        skills: Skills that its calls may read; None where one of its calls was a proposal, and the text is about that.
     """
     if not answer.calls:
         return [answer.message, {"role": "user", "content": text}]

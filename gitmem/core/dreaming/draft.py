@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gitmem.core import markdown
 from gitmem.core.dreaming import skills
 from gitmem.core.dreaming.batch import Batch
-from gitmem.core.dreaming.proposal import Edit
+from gitmem.core.dreaming.operations import OPERATIONS, first_line
+from gitmem.core.dreaming.proposal import Edit, Refused
 from gitmem.core.markdown import UnitKind
 from gitmem.core.model import TreePath
 from gitmem.core.provenance import plain
@@ -24,14 +26,12 @@ _MARKS = re.compile(r"\[(?:permanent|durable|ephemeral|correction|skip)\][ \t]*"
 _LINE_NUMBER = re.compile(r"^[ \t]*\d+\|[ \t]?", re.MULTILINE)
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]|^(?:<{7}|={7}|>{7})|<\|[a-z_]+\|>|</?think", re.MULTILINE)
 _INVISIBLE = re.compile(
-    "[\\x80-\\x9f\\u200b-\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ud800-\\udfff\\U000e0000-\\U000e007f]"
+    "[\\x80-\\x9f\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff\\U000e0000-\\U000e007f]"
+    "|(?<![^\\s\\u200c\\u200d])[\\u200c\\u200d]|[\\u200c\\u200d](?!\\S)"
 )
-"""What a reader does not see: other line ends, directions, blanks of no width, tags; and halves of characters."""
+"""What a reader does not see: other line ends, directions, blanks of no width, tags; and halves of characters. A single joiner
+between two characters is part of Persian or Hindi words and of emojis."""
 _PUNCTUATION = re.compile("[\\s.,;:!?*_`'\"\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]+")
-
-
-class Refused(Exception):  # noqa: N818  (never leaves the package: it becomes a `Refusal`)
-    """An edit cannot be done; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ def apply(draft: Draft, edit: Edit, batch: Batch) -> Draft:
     """
     _check_target(edit)
     _check_sources(edit, batch)
-    edit = replace(edit, text=_cleaned(edit.text), anchor=_LINE_NUMBER.sub("", edit.anchor).strip("\n"))
+    edit = replace(edit, text=_cleaned(edit.text), anchor=_anchor(edit.anchor))
     before = draft.texts.get(edit.file, "")
-    after = _OPERATIONS[edit.op](before, edit, edit.file in draft.texts)
+    after = OPERATIONS[edit.op](before, edit, edit.file in draft.texts)
     if after == before:
         raise Refused("it changes nothing")
     change = Change(edit, *_facts_moved(before, after))
@@ -99,6 +99,10 @@ def _check_sources(edit: Edit, batch: Batch) -> None:
         raise Refused(f"source {foreign[0]} is no entry of this batch")
     if skipped := [source for source in edit.sources if source not in batch.citable]:
         raise Refused(f"entry {skipped[0]} is marked skip: nothing of it is stored")
+
+
+def _anchor(text: str) -> str:
+    return _LINE_NUMBER.sub("", text.replace("\r\n", "\n")).strip("\n")
 
 
 def _cleaned(text: str) -> str:
@@ -125,127 +129,6 @@ def _is_dump(text: str) -> bool:
     return True
 
 
-def _add(before: str, edit: Edit, exists: bool) -> str:  # noqa: FBT001  (all operations are called alike)
-    if edit.file not in LONG_TERM and not exists:
-        raise Refused("this skill does not exist; use create_skill")
-    text = _as_items(edit)
-    if not edit.anchor:
-        return _joined(before, text, "")
-    start = _only_place(before, edit.anchor)
-    end = _end_of_place(before, start + len(edit.anchor))
-    return _joined(before[:end], text, before[end:])
-
-
-def _as_items(edit: Edit) -> str:
-    """A fact without a list mark gets one, as its neighbours have; skills are prose."""
-    if not edit.text.strip():
-        raise Refused("text is empty")
-    one_line = "\n" not in edit.text and not edit.text.lstrip().startswith(("#", "-", "*", "+", "|", ">"))
-    return (
-        f"- {edit.text.strip()}"
-        if one_line and edit.file in LONG_TERM and not edit.text[:1].isdigit()
-        else edit.text
-    )
-
-
-def _joined(head: str, text: str, tail: str) -> str:
-    """A text between two others, on lines of its own; list items follow list items without a blank line."""
-    head, tail = head.rstrip("\n"), tail.lstrip("\n")
-    gap = "\n" if _ends_with_item(head) and _is_item(text) else "\n\n"
-    start = f"{head}{gap}{text}" if head else text
-    if not tail:
-        return f"{start}\n"
-    return f"{start}{chr(10) if _is_item(tail) and _is_item(text) else chr(10) * 2}{tail}"
-
-
-def _ends_with_item(text: str) -> bool:
-    units = markdown.parse(text.encode("utf-8", "surrogateescape")).units
-    return bool(units) and units[-1].kind is UnitKind.ITEM
-
-
-def _is_item(line: str) -> bool:
-    return line.lstrip().startswith(("- ", "* ", "+ "))
-
-
-def _end_of_place(text: str, at: int) -> int:
-    """Where to add behind an anchor: the end of a heading's section, or of the unit that the anchor is in."""
-    end = 0
-    section = False
-    for unit in markdown.parse(text.encode("utf-8", "surrogateescape")).units:
-        size = len((unit.gap + unit.text).decode("utf-8", "surrogateescape"))
-        if section and unit.kind is UnitKind.HEADING:
-            return end
-        end = min(end + size + 1, len(text))
-        if not section and end >= at:
-            if unit.kind is not UnitKind.HEADING:
-                return end
-            section = True
-    return end
-
-
-def _only_place(text: str, anchor: str) -> int:
-    """Where the anchor stands, when it does so once."""
-    if not anchor.strip():
-        raise Refused("anchor is empty")
-    number = text.count(anchor)
-    if number != 1:
-        raise Refused(
-            f"the anchor is in the file {number} times, not once; copy it exactly, without line number"
-        )
-    return text.index(anchor)
-
-
-def _replace(before: str, edit: Edit, exists: bool) -> str:  # noqa: FBT001
-    if not exists:
-        raise Refused("there is no such file")
-    start = _only_place(before, edit.anchor)
-    if not edit.text.strip():
-        raise Refused("text is empty; use delete")
-    if not _LIST_MARK.match(edit.anchor) and (mark := _LIST_MARK.match(edit.text)):
-        edit = replace(edit, text=edit.text[mark.end() :])
-    return before[:start] + edit.text + before[start + len(edit.anchor) :]
-
-
-_LIST_MARK = re.compile(r"[ \t]*[-*+][ \t]+")
-
-
-def _delete(before: str, edit: Edit, exists: bool) -> str:  # noqa: FBT001
-    """Take out the one unit whose text, or first line, the anchor is."""
-    if not exists:
-        raise Refused("there is no such file")
-    document = markdown.parse(before.encode("utf-8", "surrogateescape"))
-    wanted = plain(edit.anchor)
-    found = [
-        place
-        for place, unit in enumerate(document.units)
-        if unit.kind in (UnitKind.ITEM, UnitKind.PARAGRAPH)
-        and wanted in (plain(unit.text.decode("utf-8", "surrogateescape")), plain(_first_line(unit.text)))
-    ]
-    if len(found) != 1:
-        raise Refused(f"the anchor is the text of {len(found)} facts, not of one; copy the whole line")
-    units = [unit for place, unit in enumerate(document.units) if place != found[0]]
-    return markdown.render(replace(document, units=tuple(units))).decode("utf-8", "surrogateescape")
-
-
-def _first_line(text: bytes) -> str:
-    return text.partition(b"\n")[0].decode("utf-8", "surrogateescape")
-
-
-def _create_skill(before: str, edit: Edit, exists: bool) -> str:  # noqa: FBT001
-    del before
-    if exists:
-        raise Refused("this skill exists; use replace or add")
-    return f"{edit.text}\n"
-
-
-_OPERATIONS: Mapping[str, Callable[[str, Edit, bool], str]] = {
-    "add": _add,
-    "replace": _replace,
-    "delete": _delete,
-    "create_skill": _create_skill,
-}
-
-
 def facts(text: str) -> tuple[str, ...]:
     """The facts a file states, without list marks."""
     return markdown.facts(text.encode("utf-8", "surrogateescape"))
@@ -253,25 +136,38 @@ def facts(text: str) -> tuple[str, ...]:
 
 def _facts_moved(before: str, after: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Facts that came, and facts that went."""
-    old, new = facts(before), facts(after)
+    old, new = dict.fromkeys(facts(before)), dict.fromkeys(facts(after))
     return tuple(fact for fact in new if fact not in old), tuple(fact for fact in old if fact not in new)
 
 
 def _check_result(draft: Draft, edit: Edit, change: Change, after: str) -> None:
+    before = draft.texts.get(edit.file, "")
+    if len(_MARKS.findall(after)) > len(_MARKS.findall(before)):
+        raise Refused("marks such as [durable] do not belong into memory")
     if edit.file not in LONG_TERM:
         if fault := skills.fault(edit.file, after, draft.texts.get(edit.file)):
             raise Refused(fault)
         return
-    if edit.op != "add" and _frame(after) != _frame(draft.texts[edit.file]):
-        raise Refused("headings stay as they are; add new ones with add")
-    if _frame(after)[:1] != _frame(draft.texts.get(edit.file, ""))[:1] and after.startswith("---"):
-        raise Refused("only skills have front matter")
+    _check_frame(edit, change, before, after)
     if len(edit.text) > LONGEST_TEXT:
         raise Refused(f"text has more than {LONGEST_TEXT} characters; a fact is a sentence or two")
-    if len(after) > max(LARGEST_FILE, len(draft.texts.get(edit.file, ""))):
+    if len(after) > max(LARGEST_FILE, len(before)):
         raise Refused(f"the file would have more than {LARGEST_FILE} characters")
     if edit.op != "delete":
-        _check_new(draft, edit, change)
+        _check_new(draft, edit, change, after)
+
+
+def _check_frame(edit: Edit, change: Change, before: str, after: str) -> None:
+    """What the edit is not about stays as it is: headings, front matter, the facts around an addition."""
+    old, new = _frame(before), _frame(after)
+    if edit.op != "add" and new != old:
+        raise Refused("headings stay as they are; add new ones with add")
+    if new[:1] != old[:1] and after.startswith("---"):
+        raise Refused("only skills have front matter")
+    if edit.op == "add" and change.took:
+        raise Refused("it would change what stands around it")
+    if edit.op == "add" and (heading := first_line(edit.text).rstrip()) in old:
+        raise Refused(f"the heading {heading} is there already; use it as anchor, and leave it out of text")
 
 
 def _frame(text: str) -> list[str]:
@@ -280,19 +176,26 @@ def _frame(text: str) -> list[str]:
     return [unit.text.decode("utf-8", "surrogateescape") for unit in units if unit.kind <= UnitKind.HEADING]
 
 
-def _check_new(draft: Draft, edit: Edit, change: Change) -> None:
+def _check_new(draft: Draft, edit: Edit, change: Change, after: str) -> None:
     """Each fact is in exactly one place (MECE)."""
-    brought = {_essence(fact) for fact in change.brought}
+    said = {path: _essences(draft.texts.get(path, "")) for path in LONG_TERM}
+    now = _essences(after)
+    new = now - said[edit.file]
+    if any(now[essence] > 1 for essence in new):
+        raise Refused(f"{edit.file} says so already")
     for path in LONG_TERM:
-        for fact in facts(draft.texts.get(path, "")):
-            if path == edit.file and fact in change.took:
-                continue
-            if _essence(fact) in brought:
-                raise Refused(f"{path} says so already")
-    if edit.op == "add" and not change.brought:
+        if path != edit.file and new.keys() & said[path].keys():
+            raise Refused(f"{path} says so already; a fact is moved by deleting it there first")
+    if (edit.op == "add" or change.brought) and not any(map(_essence, change.brought)):
         raise Refused("it adds no fact")
 
 
+def _essences(text: str) -> Counter[str]:
+    """What a file says, and how often."""
+    return Counter(filter(None, map(_essence, facts(text))))
+
+
 def _essence(fact: str) -> str:
-    """A fact without what does not change what it says."""
-    return _PUNCTUATION.sub(" ", _MARKS.sub("", fact)).strip().casefold()
+    """A fact without what does not change what it says; empty for one without a letter or digit."""
+    essence = _PUNCTUATION.sub(" ", _MARKS.sub("", fact)).strip().casefold()
+    return essence if any(map(str.isalnum, essence)) else ""

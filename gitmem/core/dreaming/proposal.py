@@ -49,6 +49,10 @@ class Refusal:
     why: str
 
 
+class Refused(Exception):  # noqa: N818  (never leaves the package: it becomes a `Refusal`)
+    """An edit cannot be done; the text says why."""
+
+
 def proposed(answer: Answer) -> list[JsonObject] | None:
     """The edits that an answer holds, as they are; None when it proposes nothing in any form.
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.core.dreaming import draft as drafts
-from gitmem.core.dreaming.draft import LONG_TERM, Refused, facts
-from gitmem.core.dreaming.proposal import Edit
+from gitmem.core.dreaming.draft import LONG_TERM, facts
+from gitmem.core.dreaming.proposal import Edit, Refused
 from tests.core.dreaming.drafts import BATCH, TEXTS, applied, edit, memory
 
 SKILL = "---\nname: ship\ndescription: How to ship.\n---\n\n1. make\n"
@@ -72,7 +72,8 @@ def test_a_file_that_is_not_there_is_begun() -> None:
         (edit("add", "[durable] "), "empty"),
         (edit("add", "likes tea"), "USER.md says so already"),
         (edit("add", "Likes tea."), "USER.md says so already"),
-        (edit("add", "runs at 03:10\n  every night"), "adds no fact"),
+        (edit("add", "runs at 03:10\n  every night"), "says so already"),
+        (edit("add", "- ..."), "adds no fact"),
         (edit("replace", "x", anchor="nowhere"), "0 times"),
         (edit("replace", "x", anchor="a"), "times, not once"),
         (edit("replace", "x"), "anchor is empty"),
