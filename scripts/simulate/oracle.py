@@ -92,9 +92,10 @@ class Oracle:
             if was != runs:
                 self._chmod.setdefault(path, [0, 0, 0])[1 if runs else 2] |= bit
 
-    def was_processed(self, token: int, commit: Commit | None) -> bool:
-        """Whether a Dream took an entry in a commit or before."""
-        return commit is not None and bool(self._processed.set[token] & commit.behind)
+    def may_be_processed(self, token: int, commit: Commit | None) -> bool:
+        """Whether a Dream took an entry in a commit or before; or a revert brought it back, under the number that it had."""
+        known = self._processed.set[token] | self._restored[token]
+        return commit is not None and bool(known & commit.behind)
 
     def check(self, commit: Commit) -> Iterator[str]:
         """What is wrong with a commit, one short sentence each."""

@@ -47,7 +47,7 @@ def _end(machine: Machine) -> None:
     machine.common.violations.extend(
         f"skipped by a Dream under way ~{token}~"
         for token in sorted(_named(_processed(machine)) - known)
-        if not machine.common.oracle.was_processed(token, machine.head)
+        if not machine.common.oracle.may_be_processed(token, machine.head)
     )
     compact(machine)
 
