@@ -1,5 +1,6 @@
 """What a model proposes: a list of edits, out of a tool call or a JSON document. Only its shape is judged here."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,9 @@ READ_SKILL = "read_skill"
 OPERATIONS = ("add", "replace", "delete", "create_skill")
 MOST_EDITS = 60
 """Edits of one run; a model that proposes more of them is not distilling (case B88)."""
+
+
+_CURSOR = re.compile(r"\s*[0-9]{1,18}\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +85,26 @@ def read_edit(number: int, values: Mapping[str, Any]) -> Edit | Refusal:
         return value if isinstance(value, str) else None
 
     file, op, anchor = text("file", "path"), text("op"), text("anchor", "old")
-    new, reason, sources = text("text", "new", "content"), text("reason"), values.get("sources")
+    new, reason, sources = text("text", "new", "content"), text("reason"), _cursors(values.get("sources"))
     if file is None or op is None or anchor is None or new is None:
         return Refusal(number, "file, op, anchor and text must be strings")
     if op not in OPERATIONS:
         return Refusal(number, f"op must be one of {', '.join(OPERATIONS)}")
-    if not isinstance(sources, list) or not sources or not all(_is_cursor(source) for source in sources):
-        return Refusal(number, "sources must list the cursors of the history entries it is made of")
-    return Edit(file, op, anchor, new, tuple(sources), reason or "")
+    if not sources:
+        return Refusal(
+            number, "sources must list the cursors of the history entries it is made of, as numbers"
+        )
+    return Edit(file, op, anchor, new, sources, reason or "")
 
 
-def _is_cursor(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _cursors(value: object) -> tuple[int, ...]:
+    """Cursors, also where they came as text; none if one of them is something else."""
+    found = [_cursor(item) for item in value] if isinstance(value, list) else []
+    cursors = tuple(cursor for cursor in found if cursor is not None)
+    return cursors if len(cursors) == len(found) else ()
+
+
+def _cursor(value: object) -> int | None:
+    if isinstance(value, str):
+        return int(value) if _CURSOR.fullmatch(value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

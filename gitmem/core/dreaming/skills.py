@@ -70,7 +70,7 @@ def fault(path: TreePath, text: str, before: str | None = None) -> str | None:
         return "only a person sets anything but name and description in the front matter (such as always:)"
     if len(text) > max(MOST_CHARACTERS, len(before or "")):
         return f"a skill has at most {MOST_CHARACTERS} characters"
-    if len(_WORD.findall(text)) >= MOST_WORDS:
+    if len(_WORD.findall(text)) >= max(MOST_WORDS, len(_WORD.findall(before or ""))):
         return f"a skill has less than {MOST_WORDS} words"
     if not (_FRONT.sub("", text, count=1)).strip():
         return "a skill holds the steps of a workflow"
