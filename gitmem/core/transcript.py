@@ -32,7 +32,7 @@ def transcript(messages: Iterable[Message], longest: int | None = None) -> str:
 def _told(message: Message, longest: int | None) -> str:
     time, role = message.get("timestamp"), message.get("role")
     when = f"[{_on_one_line(time[:16].replace('T', ' '))}] " if isinstance(time, str) and time else ""
-    who = _on_one_line(role if isinstance(role, str) and role else "unknown").upper()
+    who = (_on_one_line(role).strip() if isinstance(role, str) else "").upper() or "UNKNOWN"
     if who == "TOOL" and isinstance(name := message.get("name"), str):
         who = f"TOOL {_on_one_line(name)}"
     text = "\n".join(part for part in _parts(message, longest) if part)

@@ -12,10 +12,12 @@ from gitmem.core.dreaming.skills import Skill
 from gitmem.core.merge.files import merge_file
 from gitmem.core.model import File, PathClass, TreePath
 from gitmem.edges import files
+from gitmem.edges.lock import FileLock
 from gitmem.errors import Stale, UsageError
 
 RULES = "prompts/dream.md"
 _TRIES = 50
+_PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,10 @@ class MemoryStore:
             Stale: Others changed the same facts meanwhile. Nothing was written.
             UnsafePath: The file is a symbolic link, or lies behind one.
         """
-        wanted = text.encode("utf-8", "surrogateescape")
+        with FileLock(self._directory / "memory" / ".longterm.lock").hold(_PATIENCE):
+            return self._write(known, text.encode("utf-8", "surrogateescape"))
+
+    def _write(self, known: Text, wanted: bytes) -> Text:
         for _ in range(_TRIES):
             disk = files.read_stable(self._directory, known.path).file
             now = None if disk is None else disk.data

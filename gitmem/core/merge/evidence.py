@@ -38,7 +38,8 @@ def known_version(
         known = first_seen & held
         if versions[place] == new or (known and len(known) * 2 >= len(first_seen)):
             return place
-    return 0
+    begun = versions[0] is None and path_class not in (PathClass.SESSION, PathClass.HISTORY)
+    return 1 if begun and len(versions) > 1 else 0  # nobody holds a file in memory that was not there
 
 
 def _telling(record: jsonl.JsonObject) -> bool:
