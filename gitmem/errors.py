@@ -13,6 +13,8 @@ GitmemError               1   something failed; the message says what and where
 ├── UnsafePath            1   a path that leaves its root, or that we never write
 ├── NotFound              1   no such commit, path, session or remote
 ├── Stale                 1   a file was changed by others since it was read, in the same place
+│   ├── StaleSession          a session
+│   └── StaleMemory           a long-term file
 ├── ConfigError           2   a settings file or variable is wrong
 ├── RemoteError           1   network trouble; its `state` tells which kind
 ├── ModelError            1   a model gave no usable answer; its `reason` tells why
@@ -119,6 +121,14 @@ class NotFound(GitmemError):  # noqa: N818
 
 class Stale(GitmemError):  # noqa: N818
     """What is to be saved was changed by others since it was read, in a way that cannot be merged. Read it again."""
+
+
+class StaleSession(Stale):
+    """A session was changed by others since it was loaded, in the same place. Load it, and make the change again."""
+
+
+class StaleMemory(Stale):
+    """The same facts of a long-term file were changed by others since it was read. Read it, and make the change again."""
 
 
 class RemoteError(GitmemError):

@@ -4,7 +4,7 @@ They may be used by many threads and processes at once, beside the daemon and be
 """
 
 from gitmem.store.history import HistoryStore
-from gitmem.store.longterm import MemoryStore
-from gitmem.store.sessions import SessionStore
+from gitmem.store.longterm import MemoryStore, Text
+from gitmem.store.sessions import SessionInfo, SessionStore
 
-__all__ = ["HistoryStore", "MemoryStore", "SessionStore"]
+__all__ = ["HistoryStore", "MemoryStore", "SessionInfo", "SessionStore", "Text"]

@@ -5,45 +5,25 @@ what others wrote meanwhile is merged message by message, and never overwritten.
 """
 
 import datetime as dt
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gitmem.core import checkpoint, fork, jsonl, session, session_names
-from gitmem.core.merge.session import merge_session
+from gitmem.core import checkpoint, fork, session, session_names
 from gitmem.core.session import Message, Session
-from gitmem.edges import durable, syscalls
-from gitmem.edges.lock import session_files_lock
-from gitmem.errors import NotFound, Stale, UsageError
+from gitmem.core.sessionedit import combined
+from gitmem.edges import syscalls
+from gitmem.errors import StaleSession, UsageError
+from gitmem.store import placing
+from gitmem.store.session_files import SessionFiles
+from gitmem.store.session_list import SessionInfo, SessionList
 
-_PATIENCE = 10.0
-_HEAD = 1 << 16
-"""Bytes of a file in which its key is looked for."""
+__all__ = ["SessionInfo", "SessionStore"]
+
+_TRIES = 20
+"""How often a writer that takes no lock may come in between."""
 _PENDING = "pending_user_turn"
-
-
-@dataclass(frozen=True)
-class SessionInfo:
-    """One session in a list.
-
-    Attributes:
-        key: Its key; its file's stem where the file does not say.
-        path: Its file.
-        messages: How many messages it holds.
-        last_consolidated: How many of them are archived.
-        updated_at: When it was saved, as it says itself; empty where it does not.
-        problems: What is wrong with the file.
-    """
-
-    key: str
-    path: Path
-    messages: int
-    last_consolidated: int
-    updated_at: str
-    problems: tuple[str, ...]
 
 
 class SessionStore:
@@ -58,34 +38,32 @@ class SessionStore:
     def __init__(self, directory: Path, *, sessions: Path | None = None, fsync: bool = True) -> None:
         self.folder = sessions or directory / "sessions"
         self._fsync = fsync
+        self._files = SessionFiles(self.folder)
+        self._list = SessionList(self._files)
 
     def list(self) -> list[SessionInfo]:
-        """Every session, by key."""
-        found = []
-        for path in self._files():
-            known = session.parse(path.read_bytes())
-            key = known.key or path.name.removesuffix(session_names.SUFFIX)
-            updated = known.metadata.get("updated_at")
-            found.append(
-                SessionInfo(
-                    key=key,
-                    path=path,
-                    messages=len(known.messages),
-                    last_consolidated=known.last_consolidated,
-                    updated_at=updated if isinstance(updated, str) else "",
-                    problems=known.problems,
-                )
-            )
-        return sorted(found, key=lambda info: (info.key, info.path))
+        """Every session, by key. A file that did not change since the last list is not read again."""
+        return self._list.read()
 
     def load(self, key: str) -> Session:
-        """A session; an empty one where there is no file. What is wrong with a file is in `problems`, its bytes stay."""
-        path = self._find(key)
-        if path is not None:
-            known = session.parse(path.read_bytes())
+        """A session; an empty one where there is no file. What is wrong with a file is in `problems`, its bytes stay.
+
+        Raises:
+            UnsafePath: A link has the session's name.
+        """
+        path = self._files.find(key)
+        data = None if path is None else placing.read(path)
+        if data is not None:
+            known = session.parse(data)
             return known if known.key else replace(known, metadata={**known.metadata, "key": key})
         now = _now()
-        metadata = {"_type": "metadata", "key": key, "created_at": now, "updated_at": now, "metadata": {}}
+        metadata = {
+            "_type": session.METADATA,
+            "key": key,
+            "created_at": now,
+            "updated_at": now,
+            "metadata": {},
+        }
         return Session(metadata=metadata)
 
     def save(self, changed: Session, *, fsync: bool | None = None) -> Session:
@@ -99,44 +77,53 @@ class SessionStore:
             The session as it is on disk now; go on with this one.
 
         Raises:
-            Stale: Others changed the same place since it was loaded. Nothing was written.
+            StaleSession: Others changed the same place since it was loaded. Nothing was written.
             UsageError: It has no key.
             RepositoryBusy: An agent holds the sessions' lock.
+            UnsafePath: A link has the session's name.
         """
-        key = changed.key
-        if key is None:
-            raise UsageError("a session without a key cannot be saved", "Begin with load(key).")
-        changed = replace(changed, metadata={**changed.metadata, "updated_at": _now()})
-        with self._writing():
-            path = self._find(key) or self._new_path(key)
-            disk = path.read_bytes() if path.exists() else b""
-            data = session.render(changed)
-            if disk != changed.origin.data:
-                data = _merged(changed, disk, data)
-            durable.replace(path, data, 0o600, flush=self._fsync if fsync is None else fsync)
-        return session.parse(data)
+        with self._files.writing():
+            return _put(self._files, changed, flush=self._fsync if fsync is None else fsync)
 
     def update(self, key: str, change: Callable[[Session], Session], *, fsync: bool | None = None) -> Session:
-        """Load, change and save, again where others came in between.
+        """Load, change and save while no other store can come in between.
 
         Args:
             key: The session.
-            change: Makes the changed session of the one on disk; may be called more than once.
+            change: Makes the changed session of the one on disk; if it changes nothing, nothing is written. It must not use the
+                store, whose lock is held, and is called again where a writer that takes no lock came in between.
             fsync: As for `save`.
-        """
-        return self.save(change(self.load(key)), fsync=fsync)
 
-    def update_metadata(self, key: str, values: Mapping[str, Any]) -> Session:
+        Raises:
+            StaleSession: Such a writer came in between again and again.
+            RepositoryBusy: An agent holds the sessions' lock.
+        """
+        with self._files.writing():
+            for tries_left in reversed(range(_TRIES)):
+                known = self.load(key)
+                changed = change(known)
+                if changed == known:
+                    return known
+                try:
+                    return _put(self._files, changed, flush=self._fsync if fsync is None else fsync)
+                except StaleSession:
+                    if not tries_left:
+                        raise
+        raise AssertionError("unreachable")
+
+    def update_metadata(self, key: str, changes: Mapping[str, Any]) -> Session:
         """Set members of the session's state, such as `title`; None removes one. No byte of a message changes."""
 
         def change(known: Session) -> Session:
-            state = {name: value for name, value in {**known.state, **values}.items() if value is not None}
+            state = {name: value for name, value in {**known.state, **changes}.items() if value is not None}
+            if state == known.state:
+                return known
             return replace(known, metadata={**known.metadata, "metadata": state})
 
         return self.update(key, change)
 
     def set_checkpoint(self, key: str, payload: Mapping[str, Any]) -> Session:
-        """Record where a turn is, at once and durably; `gitmem replay` makes messages of it after a crash."""
+        """Record where a turn is, at once; `gitmem replay` makes messages of it after a crash."""
         return self.update_metadata(key, {checkpoint.CHECKPOINT: dict(payload)})
 
     def mark_pending(self, key: str) -> Session:
@@ -144,8 +131,13 @@ class SessionStore:
         return self.update_metadata(key, {_PENDING: True})
 
     def clear_checkpoint(self, key: str) -> Session:
-        """The turn is over: forget its checkpoint and mark."""
-        return self.update_metadata(key, dict.fromkeys(checkpoint.VOLATILE))
+        """The turn is over: forget its checkpoint and mark, also a checkpoint that is kept beside the session."""
+        cleared = self.update_metadata(key, dict.fromkeys(checkpoint.VOLATILE))
+        path = self._files.find(key)
+        if path is not None and _sidecar(path).exists():
+            with self._files.writing():
+                _remove(_sidecar(path))
+        return cleared
 
     def unarchived(self, key: str) -> tuple[Message, ...]:
         """The messages that a model still sees in full."""
@@ -156,15 +148,15 @@ class SessionStore:
         return self.update(key, lambda known: session.trimmed(known, count))
 
     def delete(self, key: str) -> None:
-        """Remove a session's file.
+        """Remove a session's file, and a checkpoint that is kept beside it.
 
         Raises:
             NotFound: There is none.
         """
-        with self._writing():
-            path = self._existing(key)
-            syscalls.unlink(path)
-            syscalls.fsync_dir(path.parent)
+        with self._files.writing():
+            path = self._files.existing(key)
+            _remove(_sidecar(path))  # first: alone it would be replayed into the next session of this key
+            _remove(path)
 
     def fork(self, key: str, turn: int, new_key: str) -> Session:
         """Begin a session with the messages of another one before its n-th user turn, byte for byte.
@@ -178,73 +170,59 @@ class SessionStore:
             NotFound: There is no such session.
             UsageError: There is no such turn, or the new key is taken.
         """
-        with self._writing():
-            made = fork.forked(self._existing(key).read_bytes(), new_key, turn, _now())
-            if self._find(new_key) is not None:
+        with self._files.writing():
+            source = placing.read(self._files.existing(key)) or b""
+            made = fork.forked(source, new_key, turn, _now())
+            if self._files.find(new_key) is not None:
                 raise UsageError(f"there is a session {new_key} already", "Choose another key.")
-            durable.replace(self._new_path(new_key), made.data, 0o600)
+            if not placing.place(self._files.new(new_key), None, made.data):
+                raise StaleSession(f"somebody else began the session {new_key}", "Choose another key.")
         return session.parse(made.data)
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        durable.make_folders(self.folder)
-        with session_files_lock(self.folder / ".session-files.lock", _PATIENCE):
-            yield
 
-    def _existing(self, key: str) -> Path:
-        path = self._find(key)
-        if path is None:
-            raise NotFound(f"there is no session {key}", "See them all: gitmem sessions")
-        return path
-
-    def _files(self) -> Iterator[Path]:
-        if self.folder.is_dir():
-            for path in sorted(self.folder.iterdir()):
-                if path.name.endswith(session_names.SUFFIX) and path.is_file() and not path.is_symlink():
-                    yield path
-
-    def _find(self, key: str) -> Path | None:
-        """The file that holds a session: by its likely names first, then by what the files say."""
-        stems = (
-            session_names.file_stem(key),
-            session_names.nanobot_stem(key),
-            session_names.legacy_stem(key),
-        )
-        likely = [self.folder / f"{stem}{session_names.SUFFIX}" for stem in stems if _is_name(stem)]
-        for path in likely:
-            if path.is_file() and not path.is_symlink() and _key_of(path) in (key, None):
-                return path
-        return next((path for path in self._files() if path not in likely and _key_of(path) == key), None)
-
-    def _new_path(self, key: str) -> Path:
-        return self.folder / f"{session_names.file_stem(key)}{session_names.SUFFIX}"
+def _put(files: SessionFiles, changed: Session, *, flush: bool) -> Session:
+    """Save a session; the lock of its folder is held."""
+    key = changed.key
+    if key is None:
+        raise UsageError("a session without a key cannot be saved", "Begin with load(key).")
+    changed = replace(changed, metadata={**changed.metadata, "updated_at": _now()})
+    mine = session.render(changed)
+    for _ in range(_TRIES):
+        path = files.find(key)
+        disk = None if path is None else placing.read(path)
+        data = mine if (disk or b"") == changed.origin.data else _merged(changed, disk, mine)
+        if placing.place(path or files.new(key), disk, data, flush=flush):
+            return session.parse(data)
+    raise StaleSession(f"others keep writing the session {key}", "Try again.")
 
 
-def _merged(changed: Session, disk: bytes, data: bytes) -> bytes:
+def _merged(changed: Session, disk: bytes | None, mine: bytes) -> bytes:
     """What was saved, put together with what others wrote since it was loaded."""
-    name = changed.key or ""
-    if not changed.origin.data and disk:
-        raise Stale(f"somebody else began the session {name}", "Load it, and make your change again.")
-    merged, conflicts = merge_session(name, changed.origin.data, disk or None, data)
-    if conflicts or merged is None:
-        raise Stale(f"the session {name} was changed by others in the same place", "Load it again.")
-    return checkpoint.overlay(merged, data)
+    if not changed.origin.data:
+        raise StaleSession(
+            f"somebody else began the session {changed.key}", "Load it, and make your change again."
+        )
+    if disk is None:
+        raise StaleSession(f"the session {changed.key} was removed by others", "Load it, and begin it anew.")
+    data = combined(changed.key or "", changed.origin.data, disk, mine)
+    if data is None:
+        raise StaleSession(
+            f"the session {changed.key} was changed by others in the same place", "Load it again."
+        )
+    return data
 
 
-def _is_name(stem: str) -> bool:
-    return "/" not in stem and "\0" not in stem and 0 < len(os.fsencode(stem)) <= 240
+def _sidecar(path: Path) -> Path:
+    return path.with_name(session_names.sidecar_of(path.name))
 
 
-def _key_of(path: Path) -> str | None:
-    """The key that a file says it has; None where its first lines do not say."""
-    with path.open("rb") as stream:
-        head = stream.read(_HEAD)
-    for line in head.split(b"\n")[:5]:
-        record = jsonl.decode(line) or {}
-        if record.get("_type") == session.METADATA and isinstance(record.get("key"), str):
-            return str(record["key"])
-    whole = session.parse(path.read_bytes()) if len(head) == _HEAD or b"metadata" in head else None
-    return None if whole is None else whole.key
+def _remove(path: Path) -> None:
+    """Remove a file for good; one that is not there is fine."""
+    try:
+        syscalls.unlink(path)
+    except FileNotFoundError:
+        return
+    syscalls.fsync_dir(path.parent)
 
 
 def _now() -> str:
