@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import Stale, UnsafePath, UsageError
-from gitmem.store import MemoryStore
+from gitmem.errors import StaleMemory, UnsafePath, UsageError
+from gitmem.store import MemoryStore, Text
 
 FILE = "memory/MEMORY.md"
 
@@ -30,7 +30,7 @@ def test_b23_a_stale_write_keeps_what_others_added(tmp_path: Path, store: Memory
 def test_two_edits_of_one_fact_are_not_mixed(tmp_path: Path, store: MemoryStore) -> None:
     known = store.read(FILE)
     (tmp_path / FILE).write_text("- a of theirs\n")
-    with pytest.raises(Stale):
+    with pytest.raises(StaleMemory):
         store.write(known, "- a of mine\n")
     assert (tmp_path / FILE).read_text() == "- a of theirs\n"
 
@@ -42,11 +42,22 @@ def test_a_missing_file_is_begun_and_is_private(tmp_path: Path, store: MemorySto
 
 
 @pytest.mark.parametrize(
-    "path", ["notes.md", "../x.md", "sessions/x.jsonl", "skills/../../x/SKILL.md", "skills/A/SKILL.md"]
+    "path",
+    [
+        *("notes.md", "../x.md", "sessions/x.jsonl", "skills/../../x/SKILL.md", "skills/A/SKILL.md"),
+        *("../outside.md", "/etc/hosts", "memory/../../x", "skills/../.git/hooks/pre-commit", "soul.md"),
+        *("memory/MEMORY.md/../../../x", "skills/x/SKILL.md\0.png", ".GIT/config", "memory/history.jsonl"),
+        *("memory/.dream_cursor", "skills/x/y/SKILL.md", "skills/x/SKILL.md\n", "", "prompts/other.md"),
+    ],
 )
-def test_b94_other_files_are_none_of_its_business(store: MemoryStore, path: str) -> None:
+def test_b94_other_files_are_none_of_its_business(tmp_path: Path, store: MemoryStore, path: str) -> None:
     with pytest.raises(UsageError):
         store.read(path)
+    with pytest.raises(UsageError):
+        store.write(Text(path, None), "x")
+    with pytest.raises(UsageError):
+        store.write(path, "x")
+    assert sorted(item.name for item in tmp_path.rglob("*")) == ["MEMORY.md", "memory"]
 
 
 def test_a_link_is_never_written_through(tmp_path: Path, store: MemoryStore) -> None:
@@ -62,6 +73,9 @@ def test_skills_are_told_by_their_front_matter(tmp_path: Path, store: MemoryStor
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text('---\nname: ship\ndescription: "How to ship."\n---\n\n1. make\n')
     (tmp_path / "skills" / "Odd Name").mkdir()
+    (tmp_path / "skills" / "linked").symlink_to(folder)
+    (tmp_path / "skills" / "half").mkdir()
+    (tmp_path / "skills" / "half" / "SKILL.md").symlink_to(folder / "SKILL.md")
     assert [(skill.name, skill.description) for skill in store.skills()] == [("ship", "How to ship.")]
 
 

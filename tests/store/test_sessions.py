@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gitmem.core.conversation import is_legal
 from gitmem.core.session import Session, parse
-from gitmem.errors import NotFound, RepositoryBusy, Stale, UsageError
+from gitmem.errors import NotFound, RepositoryBusy, StaleSession, UsageError
 from gitmem.store import SessionStore
 from tests.engines import said, session_bytes, talk
 
@@ -53,7 +53,7 @@ def test_a_save_that_others_came_before_is_put_together_with_theirs(store: Sessi
 def test_a_session_that_others_began_meanwhile_is_not_overwritten(store: SessionStore) -> None:
     mine = store.load("k:x")
     store.save(plus(store.load("k:x"), said(1)))
-    with pytest.raises(Stale):
+    with pytest.raises(StaleSession):
         store.save(plus(mine, said(2)))
     assert texts(store.load("k:x")) == ["m01"]
 
@@ -63,7 +63,7 @@ def test_both_changed_the_same_field_is_stale(store: SessionStore) -> None:
     mine = store.load("k:x")
     store.update_metadata("k:x", {"title": "theirs"})
     changed = replace(mine, metadata={**mine.metadata, "metadata": {"title": "mine"}})
-    with pytest.raises(Stale):
+    with pytest.raises(StaleSession):
         store.save(changed)
 
 
