@@ -164,7 +164,7 @@ def _check_frame(edit: Edit, change: Change, before: str, after: str) -> None:
         raise Refused("headings stay as they are; add new ones with add")
     if new[:1] != old[:1] and after.startswith("---"):
         raise Refused("only skills have front matter")
-    if edit.op == "add" and change.took:
+    if edit.op == "add" and (change.took or Counter(old) - Counter(new)):
         raise Refused("it would change what stands around it")
     if edit.op == "add" and (heading := first_line(edit.text).rstrip()) in old:
         raise Refused(f"the heading {heading} is there already; use it as anchor, and leave it out of text")

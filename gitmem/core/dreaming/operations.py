@@ -12,6 +12,7 @@ from gitmem.core.provenance import plain
 
 _MARK_OF_ITEM = r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+"
 _LIST_MARK = re.compile(_MARK_OF_ITEM)
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 _BLOCK = re.compile(rf"{_MARK_OF_ITEM}|[ \t]*(?:#{{1,6}}[ \t]|[|>]|```|~~~)")
 """How a line begins that is no bare sentence."""
 
@@ -118,6 +119,8 @@ def _replace(before: str, edit: Edit, exists: bool) -> str:  # noqa: FBT001
 
 def _in_place(before: str, edit: Edit, start: int) -> str:
     """The text of a replacement, with a list mark if and only if the anchor has one: the other one keeps its own."""
+    if _HEADING.match(edit.text) and not _HEADING.match(edit.anchor):
+        raise Refused("a fact is not replaced by a heading; add new ones with add")
     old, new = _LIST_MARK.match(edit.anchor), _LIST_MARK.match(edit.text)
     if old and not _BLOCK.match(edit.text) and start in _whole_lines(before, edit.anchor):
         return old[0] + edit.text
@@ -152,7 +155,9 @@ def _without(document: Document, place: int) -> str:
     if place < len(units):
         if _belongs(units[place], gone):
             raise Refused("there are items below it; delete those first")
-        units[place] = replace(units[place], gap=max(gone.gap, units[place].gap, key=len))
+        gap = max(gone.gap, units[place].gap, key=len)
+        apart = b"\n" if place and units[place].kind is UnitKind.PARAGRAPH else b""
+        units[place] = replace(units[place], gap=gap or apart)
     return markdown.render(replace(document, units=tuple(units))).decode("utf-8", "surrogateescape")
 
 
