@@ -24,9 +24,11 @@ ROUNDS = 3
 MOST_ANSWERS = 8
 """Answers of one run, those included in which the model only reads skills or says nothing useful."""
 _NOTHING = re.compile(
+    r"(?!.*\b(?:cannot|can.t|could(?: not|n.t)|unable|sorry|because of an error|tools?\b.{0,20}\b(?:failed|available))\b)"
     r"\W*(?:nothing|none|no\W+(?:\w+\W+){0,2}(?:edits?|changes?|updates?|facts?))\b.{0,200}",
     re.IGNORECASE | re.DOTALL,
 )
+"""Says in words that no edit is needed; not that none can be made, which would take entries for dealt with."""
 
 Ask = Callable[[Sequence[Mapping[str, Any]]], Answer]
 
