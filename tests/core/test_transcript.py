@@ -48,7 +48,7 @@ def first_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("  ")]
 
 
-@given(st.lists(MESSAGES, min_size=1, max_size=4))
+@given(st.lists(MESSAGES, min_size=1, max_size=3))
 def test_one_message_is_one_first_line_whatever_its_fields_hold(messages: list[dict[str, Any]]) -> None:
     text = transcript(messages)
     assert len(first_lines(text)) == len(messages)
@@ -160,7 +160,7 @@ def _unarchived(entries: list[str]) -> str:
     return text
 
 
-@given(st.lists(MESSAGES, min_size=1, max_size=6))
+@given(st.lists(MESSAGES, min_size=1, max_size=3))
 def test_a_raw_archive_holds_every_character_in_entries_of_limited_size(
     messages: list[dict[str, Any]],
 ) -> None:

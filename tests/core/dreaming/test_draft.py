@@ -284,7 +284,7 @@ def test_b100_what_nobody_sees_is_not_stored(hidden: str) -> None:
 
 
 def test_many_facts_take_no_long_time() -> None:
-    text = "".join(f"- f{n}\n" for n in range(6000))
+    text = "".join(f"- f{n}\n" for n in range(3000))
     assert on(
         text, edit("add", "new"), edit("replace", "- other", "- f77"), edit("delete", anchor="f8")
     ).endswith("- new\n")
