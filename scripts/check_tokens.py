@@ -41,7 +41,7 @@ def main() -> None:
         counts[sample.name] = len(real.encode(text, disallowed_special=()))
         guess = estimate(text)
         error = guess / counts[sample.name] - 1
-        print(f"{sample.stem:<12} {counts[sample.name]:>6} {guess:>6} {error:>+7.1%}")
+        print(f"{sample.stem:<20} {counts[sample.name]:>6} {guess:>6} {error:>+7.1%}")
     if args.write:
         (SAMPLES / "cl100k.json").write_text(json.dumps(counts, indent=1) + "\n")
 
