@@ -9,10 +9,11 @@ import os
 import socket
 from pathlib import Path
 
-from dulwich.client import GitClient, LocalGitClient, SSHGitClient, SubprocessSSHVendor, TCPGitClient
+from dulwich.client import GitClient, SSHGitClient, SubprocessSSHVendor, TCPGitClient
 
 from gitmem.core.remote_url import RemoteUrl, Scheme
 from gitmem.edges import bare
+from gitmem.edges.pathclient import PathClient
 from gitmem.edges.wire import Login, Request
 
 
@@ -39,12 +40,12 @@ def connect(request: Request, url: RemoteUrl, login: Login | None) -> tuple[GitC
             return web.client(request, url, login), ""
 
 
-def _local(path: Path) -> LocalGitClient:
+def _local(path: Path) -> PathClient:
     """No server runs here, so no hook of the target does either (merge.md, section 1)."""
     bare.check(path)
     # What we add shall be as private as the repository already is.
     os.umask(0o777 & ~(path / "objects").stat().st_mode)
-    return LocalGitClient()
+    return PathClient()
 
 
 def _ssh(request: Request, url: RemoteUrl) -> SSHGitClient:

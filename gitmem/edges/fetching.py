@@ -19,7 +19,7 @@ from gitmem.edges.quarantine import Limits, Quarantine
 from gitmem.edges.trees import UNREADABLE
 from gitmem.errors import RemoteError
 
-_MEMORY = 2 << 30
+_MEMORY = 1 << 30
 """Bytes of memory that a fetch may take: a few kilobytes can unfold to more than a machine has."""
 _TOO_LARGE = "the server sends something that needs more memory than a fetch may take; nothing of it was kept"
 

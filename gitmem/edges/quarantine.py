@@ -36,8 +36,8 @@ class Limits:
     """
 
     pack: int = 4 << 30
-    objects: int = 5_000_000
-    content: int = 1 << 30
+    objects: int = 2_000_000
+    content: int = 1 << 28
     files: int = 1_000_000
     depth: int = 200
 

@@ -4,6 +4,7 @@ import os
 import stat
 import struct
 import subprocess
+import sys
 from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
@@ -17,7 +18,7 @@ from dulwich.pack import write_pack_objects
 
 from gitmem.edges import syscalls
 from gitmem.edges.fetching import Fetch
-from gitmem.edges.quarantine import Limits
+from gitmem.edges.quarantine import Limits, Quarantine
 from gitmem.errors import RemoteError
 from tests.edges.repos import MAIN, commit, new_repo, read_ref
 
@@ -339,6 +340,24 @@ def test_more_than_the_limits_is_refused(git_dir: Path) -> None:
     assert "an object of" in refused(git_dir, tip, pack, limits=Limits(content=499))
     assert "20 files" in refused(git_dir, tip, pack, limits=Limits(files=19))
     assert take(git_dir, tip, pack, limits=Limits(files=20, objects=22)).objects == 22
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit memory so")
+def test_a_process_that_fetches_runs_out_of_memory_before_the_machine_does() -> None:
+    program = "from gitmem.edges import fetching; fetching.limit_memory(); bytearray(2 << 30)"
+    environ = {"PYTHONPATH": ":".join(entry for entry in sys.path if entry)}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, check=False)
+    assert done.stderr.decode().splitlines()[-1] == "MemoryError"
+
+
+def test_what_unfolds_beyond_memory_is_refused(git_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unfold(_: Quarantine) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Quarantine, "take", unfold)
+    root = raw_tree((b"a", FILE, blob()))
+    tip = commit_of(root)
+    assert "memory" in refused(git_dir, tip, pack_of(tip, root, blob()))
 
 
 def damages(pack: bytes) -> dict[str, bytes]:

@@ -140,6 +140,43 @@ def test_a_remote_that_lost_an_object_is_told(git_dir: Path, other: Path, tmp_pa
         assert failure(git_dir, there).state == "protocol"
 
 
+def test_a_remote_that_lost_a_new_object_is_told(git_dir: Path, other: Path, tmp_path: Path) -> None:
+    base = commit(other, {"a": b"0"})
+    there = bare.create(tmp_path / "damaged.git")
+    push(other, there)
+    fetch(git_dir, there)
+    set_ref(git_dir, TRACKING, base)
+    for gone in range(3):
+        before = set((there / "objects").glob("??/*"))
+        set_ref(there, MAIN, commit(there, {"a": b"gone %d" % gone}, parents=(base,), ref=None))
+        sorted(set((there / "objects").glob("??/*")) - before)[gone].unlink()
+        error = failure(git_dir, there)
+        assert error.state == "protocol"
+        assert "damaged" in str(error)
+
+
+def test_a_path_whose_refs_are_packed_is_fetched(git_dir: Path, other: Path, target: Path) -> None:
+    tip = commit(other, {"a": b"1"})
+    push(other, target)
+    (target / MAIN).unlink()
+    (target / "packed-refs").write_text(f"# pack-refs with: peeled fully-peeled sorted\n{tip} {MAIN}\n")
+    assert fetch(git_dir, target).sha == tip
+
+
+def test_histories_that_went_apart_bring_only_theirs(git_dir: Path, other: Path, target: Path) -> None:
+    files = {f"{n}.md": b"%d\n" % n for n in range(20)}
+    base = commit(other, files)
+    push(other, target)
+    fetch(git_dir, target)
+    set_ref(git_dir, TRACKING, base)
+    commit(git_dir, {"a": b"ours"}, parents=(base,))
+    for number in range(5):
+        tip = commit(other, {**files, "3.md": b"theirs %d\n" % number})
+    push(other, target)
+    assert fetch(git_dir, target) == Fetched(tip, 15, MAIN)
+    assert everything_is_here(git_dir, tip)
+
+
 def test_no_repository_and_one_with_files_checked_out_are_told(git_dir: Path, tmp_path: Path) -> None:
     assert failure(git_dir, tmp_path / "nowhere").state == "missing"
     assert failure(git_dir, new_repo(tmp_path / "plain")).state == "refused"
