@@ -5,7 +5,7 @@ import stat
 import struct
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from dulwich.object_store import DiskObjectStore
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 from dulwich.pack import write_pack_objects
 
-from gitmem.edges import syscalls
+from gitmem.core import remote_url
+from gitmem.edges import syscalls, trouble
 from gitmem.edges.fetching import Fetch
 from gitmem.edges.quarantine import Limits, Quarantine
 from gitmem.errors import RemoteError
@@ -384,8 +385,26 @@ def test_a_corrupt_pack_is_refused_and_nothing_stays(git_dir: Path, damage: str)
     before = objects_of(git_dir)
     with pytest.raises(Exception) as caught:
         take(git_dir, tip, damages(pack_of(tip, root, file))[damage])
-    assert not isinstance(caught.value, KeyboardInterrupt)
+    assert trouble.explain(caught.value, remote_url.parse("git://host/x.git")).state == "protocol"
     assert objects_of(git_dir) == before
+
+
+def test_a_byte_that_changed_anywhere_is_refused_or_changes_nothing(tmp_path: Path) -> None:
+    file = blob(b"- a fact\n" * 9)
+    root = raw_tree((b"a", FILE, file), (b"f", FOLDER, raw_tree((b"a", FILE, file))))
+    tip = commit_of(root)
+    pack = pack_of(tip, root, raw_tree((b"a", FILE, file)), file)[:-20]
+    for place in range(len(pack)):
+        git_dir = new_repo(tmp_path / f"{place}")
+        changed = pack[:place] + bytes([pack[place] ^ 1 << place % 8]) + pack[place + 1 :]
+        try:
+            take(git_dir, tip, changed + sha1(changed).digest())
+        except Exception:  # noqa: BLE001  (as above)
+            assert objects_of(git_dir) == {"info", "pack"}
+        else:
+            with closing(DiskObjectStore(str(git_dir / "objects"))) as store:
+                assert store[file.id] == file
+                assert store[tip.id] == tip
 
 
 def header(kind: int, size: int) -> bytes:
@@ -434,6 +453,7 @@ def test_a_thin_pack_on_what_is_not_here_is_refused(git_dir: Path) -> None:
     root = raw_tree((b"MEMORY.md", FILE, grown))
     tip = commit_of(root)
     before = objects_of(git_dir)
-    with pytest.raises(Exception):  # noqa: B017  (as above)
+    with pytest.raises(Exception) as caught:
         take(git_dir, tip, thin(whole_record(tip), whole_record(root), appended(base, b"- one more\n")))
+    assert trouble.explain(caught.value, remote_url.parse("git://host/x.git")).state == "protocol"
     assert objects_of(git_dir) == before
