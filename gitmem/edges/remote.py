@@ -1,8 +1,7 @@
 """Pushing to a remote without ever waiting longer than agreed: the face of everything about remotes.
 
 A push runs in a process group of its own, without a terminal, and the whole group is ended at the deadline
-(B34). Use `push` to wait for it, or `PushProcess` from a loop that must not wait. Fetching comes with
-merging.
+(B34). Use `push` to wait for it, or `PushProcess` from a loop that must not wait. Fetching is in `incoming`.
 """
 
 import os
